@@ -1,0 +1,100 @@
+package envs
+
+import "fmt"
+
+// Spec is the fixed shape of a decision problem: how many candidates are on
+// offer at every step and how many features each of them has.
+type Spec struct {
+	Candidates int // M, at least 2
+	Dim        int // D, at least 1
+
+	// State is how many leading features of every context describe the state
+	// of the step and are therefore the same for all its candidates: a context
+	// is [state | item]. It is 0 in a bandit.
+	State int
+}
+
+// Observation is what a policy sees before it decides, for all runs at once.
+//
+// The slices belong to the environment and are valid until its next Step:
+// a policy that wants to keep them copies them.
+type Observation struct {
+	Runs, Candidates, Dim int
+
+	// Contexts is [R, M, D], row-major.
+	Contexts []float32
+
+	// Session is [R]: whose trajectory this step belongs to (a user, say).
+	// It is all 0 where there is one trajectory, and nil in a bandit.
+	Session []int32
+}
+
+// Outcome is what follows a decision, for all runs at once. The slices belong
+// to the environment and are valid until its next Step.
+type Outcome struct {
+	Reward []float32 // [R]
+
+	// Discount is [R]: 0 in a bandit and after the last step of an episode,
+	// else 1. A policy multiplies it by its own discount factor.
+	Discount []float32
+}
+
+// Transition is one step of all runs, and all that a policy may learn from.
+type Transition struct {
+	Observation
+	Actions []int // [R], each in [0, M)
+	Outcome
+}
+
+// Environment is a live problem: R independent runs that advance in lockstep.
+type Environment interface {
+	// Observe returns the current step's contexts. Calling it again before
+	// Step returns the same observation.
+	Observe() Observation
+	// Step takes one action a run, [R], and moves to the next step.
+	// It panics when len(actions) != R or an action is outside [0, M).
+	Step(actions []int) (Outcome, error)
+}
+
+// Oracle is implemented by environments that know their truth.
+type Oracle interface {
+	// ExpectedRewards writes the expected reward of every candidate of the
+	// current observation to dst, [R, M] row-major. It panics when dst has
+	// another length.
+	ExpectedRewards(dst []float64)
+}
+
+// Policy is a live decision maker for R runs.
+type Policy interface {
+	// Act writes the index of the chosen candidate of each run to dst, [R].
+	Act(dst []int, obs Observation) error
+	// Update learns from one step. Everything arrives by argument, so a policy
+	// serves online with late feedback as well as in a simulation.
+	Update(tr Transition) error
+}
+
+// Problem declares an environment: a plain struct that can be copied and
+// printed as JSON, whose zero value is the documented default.
+type Problem interface {
+	Spec() Spec
+	// New starts one run a seed. Run r depends on seeds[r] alone.
+	New(seeds []uint64) (Environment, error)
+}
+
+// Algorithm declares a policy in the way in which Problem declares an
+// environment.
+type Algorithm interface {
+	// New makes a policy of one run a seed. Run r depends on seeds[r] alone.
+	New(spec Spec, seeds []uint64) (Policy, error)
+}
+
+// RunError is an error of one run. Policies and environments return it so that
+// a caller can name the run: Run is the index among the runs that they were
+// made for.
+type RunError struct {
+	Run int
+	Err error
+}
+
+func (e *RunError) Error() string { return fmt.Sprintf("run %d: %v", e.Run, e.Err) }
+func (e *RunError) Unwrap() error { return e.Err }
