@@ -16,8 +16,10 @@ type Spec struct {
 
 // Observation is what a policy sees before it decides, for all runs at once.
 //
-// The slices belong to the environment and are valid until its next Step:
-// a policy that wants to keep them copies them.
+// The slices belong to the environment, which keeps them unchanged through the
+// Step that answers the observation and until the Step after that: so a
+// Transition is built without copying. A policy that wants to keep them longer
+// than its Update copies them.
 type Observation struct {
 	Runs, Candidates, Dim int
 
@@ -30,7 +32,8 @@ type Observation struct {
 }
 
 // Outcome is what follows a decision, for all runs at once. The slices belong
-// to the environment and are valid until its next Step.
+// to the environment and are valid until its next Step; a policy that wants to
+// keep them longer than its Update copies them.
 type Outcome struct {
 	Reward []float32 // [R]
 
