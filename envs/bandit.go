@@ -177,7 +177,7 @@ func directionWeights(rng *rand.Rand, dim int) []float64 {
 		w[i] = rng.NormFloat64()
 		sum += w[i] * w[i]
 	}
-	scale(w, 1/math.Sqrt(sum))
+	divide(w, math.Sqrt(sum))
 	return w
 }
 
@@ -190,13 +190,13 @@ func convexWeights(rng *rand.Rand, dim int) []float64 {
 		w[i] = math.Abs(rng.NormFloat64())
 		sum += w[i]
 	}
-	scale(w, 1/sum)
+	divide(w, sum)
 	return w
 }
 
-func scale(w []float64, by float64) {
+func divide(w []float64, by float64) {
 	for i := range w {
-		w[i] *= by
+		w[i] /= by
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Bernoulli is the paper's bandit with binary rewards (section 6.1, Fig. 1b):
+// Bernoulli is the paper's bandit with binary rewards (section 6.1 and Fig. 1b):
 //
 //	R(c) ~ Bernoulli(β(c)),  β(c) = clip(w_β·c + e_β, 0, 1),  e_β ~ N(0, ProbabilityNoise²)
 //

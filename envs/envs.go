@@ -14,6 +14,20 @@ type Spec struct {
 	State int
 }
 
+// Validate returns an error that names the first field that is out of bounds:
+// Candidates below 2, Dim below 1, State outside [0, Dim).
+func (s Spec) Validate() error {
+	switch {
+	case s.Candidates < 2:
+		return fmt.Errorf("envs: Spec.Candidates is %d, want at least 2", s.Candidates)
+	case s.Dim < 1:
+		return fmt.Errorf("envs: Spec.Dim is %d, want at least 1", s.Dim)
+	case s.State < 0 || s.State >= s.Dim:
+		return fmt.Errorf("envs: Spec.State is %d, want 0 to %d, less than Spec.Dim", s.State, s.Dim-1)
+	}
+	return nil
+}
+
 // Observation is what a policy sees before it decides, for all runs at once.
 //
 // The slices belong to the environment, which keeps them unchanged through the
@@ -80,7 +94,8 @@ type Policy interface {
 // printed as JSON, whose zero value is the documented default.
 type Problem interface {
 	Spec() Spec
-	// New starts one run a seed. Run r depends on seeds[r] alone.
+	// New starts one run a seed. Run r depends on seeds[r] alone. New returns
+	// an error when a setting is out of bounds or there is no seed.
 	New(seeds []uint64) (Environment, error)
 }
 
@@ -88,6 +103,8 @@ type Problem interface {
 // environment.
 type Algorithm interface {
 	// New makes a policy of one run a seed. Run r depends on seeds[r] alone.
+	// New returns an error when a setting is out of bounds, the spec is not
+	// valid (Spec.Validate) or there is no seed.
 	New(spec Spec, seeds []uint64) (Policy, error)
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Linear is the paper's bandit with linear rewards (section 6.1, Fig. 1a):
+// Linear is the paper's bandit with linear rewards (section 6.1 and Fig. 1a):
 //
 //	R(c) = w_r·c + e_r,  e_r ~ N(0, RewardNoise²)
 //

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Mixed is the paper's bandit with mixed rewards (section 6.1, Fig. 1c): the
+// Mixed is the paper's bandit with mixed rewards (section 6.1 and Fig. 1c): the
 // reward of Linear where a coin of Bernoulli shows 1, and 0 elsewhere,
 //
 //	R(c) = w_r·c + e_r  with probability β(c), else 0

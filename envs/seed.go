@@ -3,10 +3,14 @@ package envs
 import "math/rand/v2"
 
 // NewRand returns the random stream of one role (a short name such as
-// "contexts", "noise", "act", "replay") of one run. Streams of different roles
+// "problem/contexts", "act", "replay") of one run. Streams of different roles
 // or different seeds are independent, and a stream does not depend on how many
 // runs stand beside it. The generator is math/rand/v2's PCG, seeded by hashing
 // role and seed.
+//
+// Problem and policy of a run are often given the same seed, so their roles
+// must differ, or the policy would play with the problem's own dice: the
+// problems here start theirs with "problem/".
 func NewRand(seed uint64, role string) *rand.Rand {
 	return rand.New(NewSource(seed, role))
 }
