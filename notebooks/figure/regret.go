@@ -1,0 +1,218 @@
+package figure
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// Regret draws the cumulative expected regret of the results over the steps:
+// the mean over runs and its spread. It is an error when there is nothing to
+// draw, when results differ in problem, runs, steps or seed, when a contender
+// occurs twice, or when one has no regret because its environment has no
+// Oracle.
+//
+// The area is cut off at 0, below which no regret lies.
+func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
+	p, err := regret(results, Axes{}, opt)
+	if err != nil {
+		return nil, err
+	}
+	p.Y.Min = 0
+	return p, nil
+}
+
+// RegretLogLog is Regret with logarithmic axes, on which growth as a power of
+// the step is a straight line and linear growth has slope 1. A line begins at
+// the first checkpoint at which its mean is above 0.
+func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
+	return regret(results, Axes{LogX: true, LogY: true}, opt)
+}
+
+func regret(results []*sim.Result, axes Axes, opt Options) (*plot.Plot, error) {
+	if err := check(results); err != nil {
+		return nil, err
+	}
+	curves := make([]curve, len(results))
+	for i, r := range results {
+		if r.Regret == nil {
+			return nil, fmt.Errorf("figure: contender %q of %q has no regret: its environment is no Oracle", r.Contender, r.Experiment)
+		}
+		curves[i].runs = r.Regret
+		for _, s := range r.Checkpoints {
+			curves[i].x = append(curves[i].x, float64(s))
+		}
+	}
+	axes.X, axes.Y = "step", "cumulative regret"
+	return bands(results, curves, axes, opt)
+}
+
+// AverageReward draws the realised reward a step, averaged over episodes of
+// the given number of steps, which must be at least 1. Rewards are known at a
+// result's checkpoints only, so an episode ends at the first checkpoint that
+// is at least that many steps after the one before, and is drawn at its end.
+// The errors are those of Regret.
+func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot, error) {
+	if episode < 1 {
+		return nil, fmt.Errorf("figure: an episode of %d steps", episode)
+	}
+	if err := check(results); err != nil {
+		return nil, err
+	}
+	curves := make([]curve, len(results))
+	for i, r := range results {
+		curves[i].runs = make([][]float64, len(r.Reward))
+		last, at := 0, -1
+		for k, s := range r.Checkpoints {
+			if s-last < episode {
+				continue
+			}
+			curves[i].x = append(curves[i].x, float64(s))
+			for run, reward := range r.Reward {
+				gained := reward[k]
+				if at >= 0 {
+					gained -= reward[at]
+				}
+				curves[i].runs[run] = append(curves[i].runs[run], gained/float64(s-last))
+			}
+			last, at = s, k
+		}
+		if at < 0 {
+			return nil, fmt.Errorf("figure: contender %q of %q has %d steps, fewer than an episode of %d", r.Contender, r.Experiment, r.Steps, episode)
+		}
+	}
+	return bands(results, curves, Axes{X: "step", Y: "reward a step"}, opt)
+}
+
+// curve is one contender: values [run][point] at the places x.
+type curve struct {
+	x    []float64
+	runs [][]float64
+}
+
+func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot.Plot, error) {
+	if runs := results[0].Runs; runs == 1 {
+		axes.Y += ", one run"
+	} else if opt.Interval {
+		axes.Y += fmt.Sprintf(", mean and 95 %% interval of %d runs", runs)
+	} else {
+		axes.Y += fmt.Sprintf(", mean ± s.d. of %d runs", runs)
+	}
+	p := newPlot(axes, plotter.Grid{Vertical: rule, Horizontal: rule})
+	names := make([]string, len(results))
+	for i, r := range results {
+		names[i] = r.Contender
+	}
+	styles := opt.styles(names)
+	entries := make([]entry, len(results))
+	lowest := math.Inf(1)
+	for i, c := range curves {
+		area, err := c.band(axes.LogY, opt.Interval)
+		if err != nil {
+			return nil, fmt.Errorf("figure: contender %q of %q: %w", names[i], results[i].Experiment, err)
+		}
+		area.Fill = faint(colour(styles[i]))
+		p.Add(area)
+		line := &Band{XYs: area.XYs, LineStyle: line(styles[i])}
+		entries[i] = entry{names[i], []plot.Thumbnailer{area, line}, line.XYs[len(line.XYs)-1].Y}
+		for _, xy := range line.XYs {
+			lowest = math.Min(lowest, xy.Y)
+		}
+	}
+	// The best line lies on top, and all lines on all areas.
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.y, a.y) })
+	for _, e := range entries {
+		p.Add(e.thumbs[1].(*Band))
+	}
+	if axes.LogY {
+		// The areas may reach to 0 or below; the axis begins under the lowest mean.
+		p.Y.Min = lowest / 1.5
+	}
+	if !axes.LogX {
+		p.X.Min = 0
+	}
+	return finish(p, axes, opt, entries), nil
+}
+
+// band is the mean over runs with its spread.
+func (c curve) band(positive, interval bool) (*Band, error) {
+	b := &Band{}
+	n := len(c.runs)
+	at := make([]float64, n)
+	for k, x := range c.x {
+		for run, values := range c.runs {
+			at[run] = values[k]
+			if math.IsNaN(at[run]) || math.IsInf(at[run], 0) {
+				return nil, fmt.Errorf("run %d is %v at step %v", run, at[run], x)
+			}
+		}
+		mean := stat.Mean(at, nil)
+		if positive && mean <= 0 {
+			continue
+		}
+		b.XYs = append(b.XYs, plotter.XY{X: x, Y: mean})
+		if n > 1 {
+			half := stat.StdDev(at, nil)
+			if interval {
+				t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+				half *= t / math.Sqrt(float64(n))
+			}
+			b.Low, b.High = append(b.Low, mean-half), append(b.High, mean+half)
+		}
+	}
+	if len(b.XYs) == 0 {
+		return nil, errors.New("nothing above 0 to draw on a logarithmic axis")
+	}
+	return b, nil
+}
+
+// check reports results that must not share a figure, or cannot be drawn.
+func check(results []*sim.Result) error {
+	if len(results) == 0 {
+		return errors.New("figure: no results to draw")
+	}
+	first := results[0]
+	for i, r := range results {
+		for _, s := range []struct{ setting, a, b string }{
+			{"problem", first.Problem, r.Problem},
+			{"runs", fmt.Sprint(first.Runs), fmt.Sprint(r.Runs)},
+			{"steps", fmt.Sprint(first.Steps), fmt.Sprint(r.Steps)},
+			{"seed", fmt.Sprint(first.Seed), fmt.Sprint(r.Seed)},
+		} {
+			if s.a != s.b {
+				return fmt.Errorf("figure: results of different configurations: contender %q of %q has %s %s, %q of %q has %s",
+					first.Contender, first.Experiment, s.setting, s.a, r.Contender, r.Experiment, s.b)
+			}
+		}
+		for _, other := range results[:i] {
+			if other.Contender == r.Contender {
+				return fmt.Errorf("figure: two results of contender %q: %s of %q and %s of %q",
+					r.Contender, other.Algorithm, other.Experiment, r.Algorithm, r.Experiment)
+			}
+		}
+		for _, table := range [][][]float64{r.Reward, r.Regret} {
+			if table == nil {
+				continue
+			}
+			if len(table) != r.Runs {
+				return fmt.Errorf("figure: contender %q of %q: %d runs of values for %d runs", r.Contender, r.Experiment, len(table), r.Runs)
+			}
+			for run, values := range table {
+				if len(values) != len(r.Checkpoints) || len(values) == 0 {
+					return fmt.Errorf("figure: contender %q of %q: run %d has %d values for %d checkpoints",
+						r.Contender, r.Experiment, run, len(values), len(r.Checkpoints))
+				}
+			}
+		}
+	}
+	return nil
+}
