@@ -63,6 +63,33 @@ type Transition struct {
 	Outcome
 }
 
+// Check panics, naming the numbers, unless the observation is one of that many
+// runs of a problem of that shape. A policy calls it first thing in Act.
+func (o Observation) Check(spec Spec, runs int) {
+	switch {
+	case o.Runs != runs:
+		panic(fmt.Sprintf("envs: observation of %d runs, policy was made for %d", o.Runs, runs))
+	case o.Candidates != spec.Candidates:
+		panic(fmt.Sprintf("envs: observation of %d candidates, policy was made for %d", o.Candidates, spec.Candidates))
+	case o.Dim != spec.Dim:
+		panic(fmt.Sprintf("envs: observation has dimension %d, policy was made for %d", o.Dim, spec.Dim))
+	case len(o.Contexts) != o.Runs*o.Candidates*o.Dim:
+		panic(fmt.Sprintf("envs: observation has %d context values, want %d·%d·%d", len(o.Contexts), o.Runs, o.Candidates, o.Dim))
+	case o.Session != nil && len(o.Session) != o.Runs:
+		panic(fmt.Sprintf("envs: observation has %d sessions for %d runs", len(o.Session), o.Runs))
+	}
+}
+
+// Check panics, naming the numbers, unless the transition is one of that many
+// runs of a problem of that shape. A policy calls it first thing in Update.
+func (t Transition) Check(spec Spec, runs int) {
+	t.Observation.Check(spec, runs)
+	if len(t.Reward) != runs || len(t.Discount) != runs {
+		panic(fmt.Sprintf("envs: transition has %d rewards and %d discounts for %d runs", len(t.Reward), len(t.Discount), runs))
+	}
+	checkActions(t.Actions, runs, spec.Candidates)
+}
+
 // Environment is a live problem: R independent runs that advance in lockstep.
 type Environment interface {
 	// Observe returns the current step's contexts. Calling it again before
