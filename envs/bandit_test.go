@@ -353,7 +353,7 @@ func BenchmarkStep(b *testing.B) {
 		name    string
 		problem envs.Problem
 	}{
-		{"Linear", envs.Linear{}}, {"Bernoulli", envs.Bernoulli{}}, {"Mixed", envs.Mixed{}},
+		{"Linear", envs.Linear{}}, {"Bernoulli", envs.Bernoulli{}}, {"Mixed", envs.Mixed{}}, {"Chain", envs.Chain{}},
 	} {
 		const runs = 20
 		b.Run(bench.name, func(b *testing.B) {

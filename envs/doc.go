@@ -1,3 +1,53 @@
 // Package envs defines the decision protocol of contextual recommendation and
 // holds small problems that speak it.
+//
+// # Words
+//
+// A problem and an algorithm are declared: plain struct values, whose zero
+// value is the documented default, that can be copied, compared and written as
+// JSON. Their New methods start what is live, an environment and a policy. A
+// run is one independent repetition with its own seed. At each step a run
+// offers M candidates, each described by a context of D features, and the
+// policy takes one of them: its index is the action.
+//
+// # The loop
+//
+// All runs advance in lockstep, and the leading axis of every array is runs:
+//
+//	for range steps {
+//		obs := env.Observe()
+//		err := policy.Act(actions, obs)
+//		...
+//		outcome, err := env.Step(actions)
+//		...
+//		err = policy.Update(envs.Transition{Observation: obs, Actions: actions, Outcome: outcome})
+//		...
+//	}
+//
+// A policy learns from the transitions alone. What an environment knows beyond
+// them (Oracle) is for whoever measures regret.
+//
+// # Who owns which slice
+//
+// Slices belong to whoever returns them. An observation stays as it is through
+// the Step that answers it and until the Step after that; an outcome until the
+// next Step. A policy neither changes what it is given nor keeps it after the
+// call: it copies.
+//
+// # Determinism
+//
+// A run depends on its seed alone: not on the runs beside it, nor on how many
+// they are, so 20 runs in one environment are 7 and 13 in two, bit for bit.
+// Problem and policy draw from streams of their own (NewRand), and the contexts
+// and the luck of a step in Linear, Bernoulli, Mixed and Chain do not depend on
+// the actions before it, so that contenders with equal seeds are compared in
+// pairs.
+//
+// # Panics and errors
+//
+// Wrong lengths and shapes, and actions that are no candidate, are mistakes of
+// the caller and panic. Settings out of bounds are errors from New that name
+// the field and its value.
+//
+// Package envtest tests implementations against all of this.
 package envs

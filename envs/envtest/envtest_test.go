@@ -46,6 +46,7 @@ func TestHonest(t *testing.T) {
 	for _, p := range []envs.Problem{
 		envs.Linear{}, envs.Bernoulli{}, envs.Mixed{},
 		envs.Linear{Candidates: 2, Dim: 1}, envs.Bernoulli{Candidates: 3, Dim: 3, ProbabilityNoise: 0.5},
+		envs.Chain{}, envs.Chain{Episodic: true},
 		problem{}, &problem{},
 	} {
 		envtest.TestProblem(t, p)
@@ -92,6 +93,15 @@ func TestBrokenProblems(t *testing.T) {
 			o.Session = []int32{}
 			return o
 		})}, []string{shapes + "step 0: 0 sessions, want nil or 3"}},
+		{"sessions come and go", problem{broken: func() func(envs.Environment) envs.Environment {
+			seen := 0
+			return onObserve(func(o envs.Observation) envs.Observation {
+				if seen++; seen > 10 {
+					o.Session = make([]int32, o.Runs)
+				}
+				return o
+			})
+		}()}, []string{shapes + "step 5: sessions come and go"}},
 		{"context is NaN", problem{broken: onObserve(func(o envs.Observation) envs.Observation {
 			o.Contexts[401] = nan
 			return o
@@ -292,5 +302,26 @@ func TestBrokenAlgorithms(t *testing.T) {
 			envtest.TestAlgorithm(rec, test.algorithm, envs.Linear{})
 			rec.wantOnly(t, test.promises...)
 		})
+	}
+}
+
+func TestSteps(t *testing.T) {
+	steps := 0
+	late := problem{broken: onOutcome(func(_ []int, o *envs.Outcome) {
+		if steps++; steps > 15 {
+			o.Discount[0] = 2
+		}
+	})}
+	for _, test := range []struct {
+		steps int
+		found bool
+	}{{0, true}, {15, false}, {16, true}} {
+		rec := &recorder{TB: t}
+		steps = 0
+		envtest.Suite{Steps: test.steps}.TestProblem(rec, late)
+		first := strings.HasPrefix(strings.Join(rec.errors, ""), shapes+"step 15")
+		if first != test.found {
+			t.Errorf("with %d steps a fault of the first environment at step 15 is found: %v, want %v", test.steps, first, test.found)
+		}
 	}
 }
