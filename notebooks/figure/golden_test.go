@@ -108,7 +108,7 @@ func TestLinesFigure(t *testing.T) {
 	p, err := figure.Lines([]figure.Series{
 		{Name: "measured", X: n, Y: ratio, Error: bars},
 		{Name: "1/N", X: n, Y: reference, Reference: true},
-	}, figure.Axes{X: "resamplings N", Y: "variance of the critic update, PGCR / PG", LogX: true, LogY: true}, figure.Options{Title: "Lemma 3"})
+	}, figure.Axes{X: "resamplings N", Y: "variance of the critic update, PGCR / PG", LogX: true, LogY: true}, figure.Options{Title: "Variance of the critic update"})
 	golden(t, "lines.png", p, err)
 }
 

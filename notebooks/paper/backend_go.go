@@ -1,0 +1,5 @@
+//go:build !xla
+
+package paper
+
+const defaultBackend = "go:ops_sequential"

@@ -1,0 +1,42 @@
+package paper
+
+// The experiments on the paper's toy problems (section 6.2) and ours on
+// Time-Dependent Greed (section 5.2.1).
+const (
+	ToyLinear    = "toy-linear"    // figure 1a
+	ToyBernoulli = "toy-bernoulli" // figure 1b
+	ToyMixed     = "toy-mixed"     // figure 1c
+	ToyDropout   = "toy-dropout"   // figure 1d
+	GreedStudy   = "greed"
+)
+
+// The contenders. PGCR has tuned settings; PGCRPaper has the paper's where the
+// paper fixes one.
+const (
+	PGCR          = "PGCR"
+	PGCRPaper     = "PGCR (paper)"
+	EpsilonGreedy = "epsilon-greedy"
+	LinUCB        = "Lin-UCB"
+	GLMUCB        = "GLM-UCB"
+	Thompson      = "Thompson"
+	Greedy        = "greedy"
+	VanillaPG     = "vanilla PG"
+	Random        = "random"
+	Dropout0      = "PGCR dropout 0"
+	Dropout33     = "PGCR dropout 0.33"
+	Dropout50     = "PGCR dropout 0.5"
+	Dropout67     = "PGCR dropout 0.67"
+)
+
+// Palette is for [figure.Options]: every contender has one colour in all
+// figures. Contenders that share one never meet in a figure.
+var Palette = map[string]int{
+	PGCR: 0, Dropout67: 0,
+	EpsilonGreedy: 1,
+	LinUCB:        2, GLMUCB: 2,
+	Thompson: 3, Dropout50: 3,
+	Greedy: 4, Dropout0: 4,
+	PGCRPaper: 5, Dropout33: 5,
+	VanillaPG: 6,
+	Random:    7,
+}
