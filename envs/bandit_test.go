@@ -171,6 +171,55 @@ func TestRegretOfRandomOnLinear(t *testing.T) {
 	}
 }
 
+// Which stream serves what, and in which order: a change changes every recorded
+// result. One run of Mixed is rebuilt from its streams.
+func TestBanditStreams(t *testing.T) {
+	const seed, dim, m = 9, 3, 3 // 9 values a step: the last word serves one
+	env := start(t, envs.Mixed{Candidates: m, Dim: dim}, 8, seed)
+	contexts, noise := envs.NewSource(seed, "problem/contexts"), envs.NewRand(seed, "problem/noise")
+	g, h := envs.NewRand(seed, "problem/reward weights"), envs.NewRand(seed, "problem/probability weights")
+	var amount, chance [dim]float64
+	var norm, total float64
+	for i := range dim {
+		amount[i], chance[i] = g.NormFloat64(), math.Abs(h.NormFloat64())
+		norm += amount[i] * amount[i]
+		total += chance[i]
+	}
+	expected := make([]float64, 2*m)
+	for i := range 50 {
+		var c []float64
+		for range (m*dim + 1) / 2 {
+			u := contexts.Uint64()
+			for _, bits := range []uint64{u >> 41, u >> 18 % (1 << 23)} {
+				c = append(c, (float64(bits)+0.5)/(1<<23))
+			}
+		}
+		for k, got := range env.Observe().Contexts[m*dim:] {
+			if float64(got) != c[k] {
+				t.Fatalf("step %d: context value %d is %v, want %v", i, k, got, c[k])
+			}
+		}
+		var linear, beta float64
+		action := i % m
+		for k := range dim {
+			linear += amount[k] / math.Sqrt(norm) * c[action*dim+k]
+			beta += chance[k] / total * c[action*dim+k]
+		}
+		env.(envs.Oracle).ExpectedRewards(expected)
+		// With three dimensions clipping may move β by up to 0.01·φ(0) = 0.004.
+		if got := expected[m+action]; math.Abs(got-linear*beta) > 0.004*math.Abs(linear) {
+			t.Fatalf("step %d: expected reward %v, want %v·%v", i, got, linear, beta)
+		}
+		want := linear + 0.1*noise.NormFloat64()
+		if beta += 0.01 * noise.NormFloat64(); noise.Float64() >= beta {
+			want = 0
+		}
+		if got := step(t, env, []int{0, action}).Reward[1]; math.Abs(float64(got)-want) > 1e-6 {
+			t.Fatalf("step %d: reward %v, want %v", i, got, want)
+		}
+	}
+}
+
 // Realised rewards less what the oracle expects are noise of a known law.
 func TestBanditRewards(t *testing.T) {
 	const runs, steps = 20, 2000

@@ -310,6 +310,43 @@ func TestChainOffersDoNotDependOnActions(t *testing.T) {
 	}
 }
 
+// Which stream serves what, and in which order: a change changes every recorded
+// result. One run is rebuilt from its streams.
+func TestChainStreams(t *testing.T) {
+	for _, p := range []envs.Chain{{}, {Episodic: true}} {
+		const seed = 9
+		env := start(t, p, 8, seed)
+		offers, noise := envs.NewRand(seed, "problem/contexts"), envs.NewRand(seed, "problem/noise")
+		state := 0
+		for i := range 200 {
+			var want []float32
+			var items [3]int
+			for c := range items {
+				items[c] = offers.IntN(5)
+				want = p.AppendContext(want, state, items[c])
+			}
+			if got := env.Observe().Contexts[len(want):]; !slices.Equal(got, want) {
+				t.Fatalf("step %d: contexts %v, want %v", i, got, want)
+			}
+			item := items[i%3]
+			reward := p.ExpectedReward(state, item) + 0.1*noise.NormFloat64()
+			discount := float32(1)
+			if noise.Float64() < float64(item)/4 {
+				state = min(state+1, 3)
+			} else {
+				state = 0
+				if p.Episodic {
+					discount = 0
+				}
+			}
+			out := step(t, env, []int{0, i % 3})
+			if math.Abs(float64(out.Reward[1])-reward) > 1e-6 || out.Discount[1] != discount {
+				t.Fatalf("step %d: reward %v and discount %v, want %v and %v", i, out.Reward[1], out.Discount[1], reward, discount)
+			}
+		}
+	}
+}
+
 func TestChainBadCalls(t *testing.T) {
 	p := envs.Chain{}
 	for _, discount := range []float64{1, -0.1, math.NaN()} {

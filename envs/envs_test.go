@@ -37,6 +37,46 @@ func TestRunError(t *testing.T) {
 	}
 }
 
+func TestCheck(t *testing.T) {
+	spec := envs.Spec{Candidates: 2, Dim: 3}
+	good := func() envs.Transition {
+		return envs.Transition{
+			Observation: envs.Observation{Runs: 4, Candidates: 2, Dim: 3, Contexts: make([]float32, 24), Session: make([]int32, 4)},
+			Actions:     make([]int, 4),
+			Outcome:     envs.Outcome{Reward: make([]float32, 4), Discount: make([]float32, 4)},
+		}
+	}
+	tr := good()
+	tr.Check(spec, 4)
+	tr.Session = nil
+	tr.Check(spec, 4)
+	for _, test := range []struct {
+		want  string
+		spoil func(*envs.Transition)
+	}{
+		{"envs: observation of 5 runs, policy was made for 4", func(tr *envs.Transition) { tr.Runs = 5 }},
+		{"envs: observation of 3 candidates, policy was made for 2", func(tr *envs.Transition) { tr.Candidates = 3 }},
+		{"envs: observation has dimension 7, policy was made for 3", func(tr *envs.Transition) { tr.Dim = 7 }},
+		{"envs: observation has 23 context values, want 4·2·3", func(tr *envs.Transition) { tr.Contexts = tr.Contexts[1:] }},
+		{"envs: observation has 3 sessions for 4 runs", func(tr *envs.Transition) { tr.Session = tr.Session[1:] }},
+		{"envs: transition has 3 rewards and 4 discounts for 4 runs", func(tr *envs.Transition) { tr.Reward = tr.Reward[1:] }},
+		{"envs: transition has 4 rewards and 0 discounts for 4 runs", func(tr *envs.Transition) { tr.Discount = nil }},
+		{"envs: 3 actions for 4 runs", func(tr *envs.Transition) { tr.Actions = tr.Actions[1:] }},
+		{"envs: action 2 of run 1 is outside the 2 candidates", func(tr *envs.Transition) { tr.Actions[1] = 2 }},
+	} {
+		tr := good()
+		test.spoil(&tr)
+		func() {
+			defer func() {
+				if got := recover(); got != test.want {
+					t.Errorf("panic %v, want %q", got, test.want)
+				}
+			}()
+			tr.Check(spec, 4)
+		}()
+	}
+}
+
 // checkError wants an error that mentions the field, or none.
 func checkError(t *testing.T, err error, mention string, want bool) {
 	t.Helper()
