@@ -1,0 +1,291 @@
+package pgcr
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Agent is the live policy of the paper (section 5): an actor that chooses, a
+// critic that it learns from, and the history of both, for R runs at once.
+//
+// An Agent is not safe for concurrent use. Agents are independent of each
+// other, so several goroutines may each have their own.
+type Agent struct {
+	config    Config
+	spec      envs.Spec
+	estimator Estimator
+	backend   compute.Backend
+
+	actor, critic *Parameters
+	replay        *Replay
+	streams       []streams
+	steps         int64 // steps learned from: t of Time-Dependent Greed
+
+	decide decider
+	learn  *learner // made at the first update, when it is known whether there are sessions
+}
+
+// streams are the random sources of one run, one for each purpose, so that no
+// use of one shifts another.
+type streams struct {
+	act, actMask, slots, batch, batchMask, rivals *rand.PCG
+}
+
+func newStreams(seed uint64) streams {
+	return streams{
+		act:       envs.NewSource(seed, "pgcr/act"),
+		actMask:   envs.NewSource(seed, "pgcr/act-dropout"),
+		slots:     envs.NewSource(seed, "pgcr/slots"),
+		batch:     envs.NewSource(seed, "pgcr/replay"),
+		batchMask: envs.NewSource(seed, "pgcr/update-dropout"),
+		rivals:    envs.NewSource(seed, "pgcr/resample"),
+	}
+}
+
+// all lists the sources in a fixed order, for saving.
+func (s *streams) all() []*rand.PCG {
+	return []*rand.PCG{s.act, s.actMask, s.slots, s.batch, s.batchMask, s.rivals}
+}
+
+// NewAgent makes an agent of one run a seed that estimates probabilities in the
+// given way. Config.New does so with Resampled, which is PGCR.
+func (c Config) NewAgent(spec envs.Spec, seeds []uint64, estimator Estimator) (*Agent, error) {
+	c = c.withDefaults()
+	if err := c.check(spec); err != nil {
+		return nil, err
+	}
+	if len(seeds) == 0 {
+		return nil, errNoRuns
+	}
+	if err := estimator.Check(c.BatchSize, spec.Candidates); err != nil {
+		return nil, err
+	}
+	backend, err := openBackend(c.Backend)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{config: c, spec: spec, estimator: estimator, backend: backend}
+	a.actor = NewParameters(backend, Network{Dim: spec.Dim, Hidden: c.Hidden}, seeds, "pgcr/actor")
+	a.critic = NewParameters(backend, Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, seeds, "pgcr/critic")
+	a.replay = NewReplay(spec, len(seeds), c.Discount)
+	for _, seed := range seeds {
+		a.streams = append(a.streams, newStreams(seed))
+	}
+	return a, a.decide.init(a)
+}
+
+func openBackend(backend compute.Backend) (compute.Backend, error) {
+	if backend != nil {
+		return backend, nil
+	}
+	backend, err := compute.New()
+	if err != nil {
+		return nil, fmt.Errorf("pgcr: opening the default backend: %w", err)
+	}
+	return backend, nil
+}
+
+// Runs returns R.
+func (a *Agent) Runs() int { return len(a.streams) }
+
+// Steps returns how many steps the agent has learned from.
+func (a *Agent) Steps() int64 { return a.steps }
+
+// Act samples an action for each run from the policy (13), under one fresh
+// dropout mask a run.
+func (a *Agent) Act(dst []int, obs envs.Observation) error {
+	CheckObservation(a.spec, a.Runs(), obs)
+	if len(dst) != a.Runs() {
+		panic(fmt.Sprintf("pgcr: %d actions for %d runs", len(dst), a.Runs()))
+	}
+	masks := func(r int) *rand.PCG { return a.streams[r].actMask }
+	return a.decide.logProbabilities(a, obs, masks, func(r int, logs []float32) error {
+		action, err := sample(logs, rand.New(a.streams[r].act).Float64())
+		if err != nil {
+			return a.diverged(r, err)
+		}
+		dst[r] = action
+		return nil
+	})
+}
+
+// diverged explains an unusable probability by the settings that cause it.
+func (a *Agent) diverged(r int, err error) error {
+	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %w (ActorRate %v, CriticRate %v, kappa %v)",
+		a.actor.Updates, err, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
+}
+
+// sample inverts the distribution function at u in [0, 1).
+func sample(logs []float32, u float64) (int, error) {
+	last, total := -1, 0.0
+	for i, l := range logs {
+		p := math.Exp(float64(l))
+		if math.IsNaN(p) {
+			return 0, fmt.Errorf("the probability of candidate %d is NaN", i)
+		}
+		if p == 0 {
+			continue
+		}
+		last, total = i, total+p
+		if u < total {
+			return i, nil
+		}
+	}
+	return last, nil // rounding left the sum a little below u
+}
+
+// Probabilities writes the probability of each candidate to dst, [R, M], with
+// no unit dropped. It changes nothing: the run goes on as if it had not been
+// called.
+func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
+	return a.probabilities(dst, obs, nil)
+}
+
+// ProbabilitiesOfMask is Probabilities under a dropout mask that is drawn from
+// the given seed: one of the actors that Actor-Dropout picks from.
+func (a *Agent) ProbabilitiesOfMask(dst []float64, obs envs.Observation, seed uint64) error {
+	return a.probabilities(dst, obs, func(r int) *rand.PCG { return envs.NewSource(seed+uint64(r), "pgcr/peek") })
+}
+
+func (a *Agent) probabilities(dst []float64, obs envs.Observation, masks func(r int) *rand.PCG) error {
+	CheckObservation(a.spec, a.Runs(), obs)
+	m := a.spec.Candidates
+	if len(dst) != a.Runs()*m {
+		panic(fmt.Sprintf("pgcr: room for %d probabilities, want %d", len(dst), a.Runs()*m))
+	}
+	return a.decide.logProbabilities(a, obs, masks, func(r int, logs []float32) error {
+		for i, l := range logs {
+			if math.IsNaN(float64(l)) {
+				return a.diverged(r, fmt.Errorf("the probability of candidate %d is NaN", i))
+			}
+			dst[r*m+i] = math.Exp(float64(l))
+		}
+		return nil
+	})
+}
+
+// Values writes the critic's estimate f(c) of the value of each candidate to
+// dst, [R, M].
+func (a *Agent) Values(dst []float64, obs envs.Observation) error {
+	CheckObservation(a.spec, a.Runs(), obs)
+	if len(dst) != a.Runs()*a.spec.Candidates {
+		panic(fmt.Sprintf("pgcr: room for %d values, want %d", len(dst), a.Runs()*a.spec.Candidates))
+	}
+	return a.decide.values(a, obs, dst)
+}
+
+// Update appends the step to the history and, every UpdateEvery steps, learns
+// from a batch of it.
+func (a *Agent) Update(tr envs.Transition) error {
+	CheckTransition(a.spec, a.Runs(), tr)
+	if err := CheckFinite(tr); err != nil {
+		return err
+	}
+	if a.learn == nil {
+		var err error
+		if a.learn, err = newLearner(a, tr.Session != nil); err != nil {
+			return err
+		}
+	}
+	if a.learn.sessions != (tr.Session != nil) {
+		panic("pgcr: a transition with sessions among others without")
+	}
+	order := make([]int, a.spec.Candidates)
+	for r := range a.streams {
+		shuffle(order, rand.New(a.streams[r].slots))
+		a.replay.Add(r, tr, order)
+	}
+	a.steps++
+	if a.steps%int64(a.config.UpdateEvery) != 0 {
+		return nil
+	}
+	return a.learn.update(a)
+}
+
+// shuffle makes order a uniform random permutation of 0 ... len-1.
+func shuffle(order []int, rng *rand.Rand) {
+	for i := range order {
+		j := rng.IntN(i + 1)
+		order[i] = order[j]
+		order[j] = i
+	}
+}
+
+// CheckObservation panics unless obs has the shape that a policy was made for.
+func CheckObservation(spec envs.Spec, runs int, obs envs.Observation) {
+	switch {
+	case obs.Runs != runs:
+		panic(fmt.Sprintf("pgcr: observation has %d runs, policy was made for %d", obs.Runs, runs))
+	case obs.Candidates != spec.Candidates:
+		panic(fmt.Sprintf("pgcr: observation has %d candidates, policy was made for %d", obs.Candidates, spec.Candidates))
+	case obs.Dim != spec.Dim:
+		panic(fmt.Sprintf("pgcr: observation has dimension %d, policy was made for %d", obs.Dim, spec.Dim))
+	case len(obs.Contexts) != runs*spec.Candidates*spec.Dim:
+		panic(fmt.Sprintf("pgcr: observation has %d context values, its shape wants %d", len(obs.Contexts), runs*spec.Candidates*spec.Dim))
+	case obs.Session != nil && len(obs.Session) != runs:
+		panic(fmt.Sprintf("pgcr: observation has %d sessions for %d runs", len(obs.Session), runs))
+	}
+}
+
+// CheckTransition panics unless tr has the shape that a policy was made for.
+func CheckTransition(spec envs.Spec, runs int, tr envs.Transition) {
+	CheckObservation(spec, runs, tr.Observation)
+	if len(tr.Actions) != runs || len(tr.Reward) != runs || len(tr.Discount) != runs {
+		panic(fmt.Sprintf("pgcr: transition has %d actions, %d rewards and %d discounts for %d runs",
+			len(tr.Actions), len(tr.Reward), len(tr.Discount), runs))
+	}
+	for r, action := range tr.Actions {
+		if action < 0 || action >= spec.Candidates {
+			panic(fmt.Sprintf("pgcr: action %d of run %d, want 0 to %d", action, r, spec.Candidates-1))
+		}
+	}
+}
+
+// CheckFinite returns an envs.RunError for the first run whose reward or
+// contexts are not finite.
+func CheckFinite(tr envs.Transition) error {
+	per := tr.Candidates * tr.Dim
+	for r, reward := range tr.Reward {
+		if bad := float64(reward); math.IsNaN(bad) || math.IsInf(bad, 0) {
+			return &envs.RunError{Run: r, Err: fmt.Errorf("reward is %v", reward)}
+		}
+		sum := float32(0)
+		for _, c := range tr.Contexts[r*per : (r+1)*per] {
+			sum += c * 0 // NaN if c is NaN or infinite
+		}
+		if sum != 0 {
+			return &envs.RunError{Run: r, Err: fmt.Errorf("a context is not finite")}
+		}
+	}
+	return nil
+}
+
+// fillMask writes a dropout mask: each factor is 0 with probability rate, else
+// 1/(1-rate).
+func fillMask(mask []float32, rate float64, source *rand.PCG) {
+	rng, keep := rand.New(source), float32(1/(1-rate))
+	for i := range mask {
+		mask[i] = keep
+		if rng.Float64() < rate {
+			mask[i] = 0
+		}
+	}
+}
+
+func scalar(x float64) *tensors.Tensor { return tensors.FromScalar(float32(x)) }
+
+// finalize frees the results of a graph.
+func finalize(results []*tensors.Tensor) error {
+	for _, t := range results {
+		if err := t.FinalizeAll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,257 @@
+package pgcr
+
+import (
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+)
+
+// learner makes the updates of section 5.1: it draws batches and runs the
+// update graph.
+type learner struct {
+	sessions bool // whether the problem has them
+	sarsa    bool // whether targets look a step ahead
+
+	units    int       // H, of the last hidden layer
+	steps    []int     // scratch: the steps of one run's batch
+	rival    []float32 // scratch: one context
+	contexts *Contexts // all candidates of the batch, B*M
+	chosen   *Contexts // the chosen ones, B
+	next     *Contexts // those chosen at the next step, B; nil unless sarsa
+	rivals   *Contexts // those from the same session, C*B, rival by rival; nil without sessions
+	picked   *tensors.Tensor
+	reward   *tensors.Tensor
+	mask     *tensors.Tensor
+	discount *tensors.Tensor // nil unless sarsa
+	ready    *tensors.Tensor // nil unless sarsa
+
+	exec *Exec
+}
+
+// updateInputs are the nodes of the update graph, in the order of the arguments.
+type updateInputs struct {
+	actor, critic          []*Node // parameters and moments
+	columns, rows          *Node   // contexts of the batch: [R, W, B*M], [R, B*M, W]
+	chosen, chosenRows     *Node   // [R, W, B], [R, B, W]
+	picked                 *Node   // 1 where a context is the chosen one, else 0; [R, B*M]
+	reward                 *Node   // [R, B]
+	mask                   *Node   // [R, 1, H]
+	kappa                  *Node   // scalar
+	actorSize, actorEps    *Node   // scalars of Adam
+	criticSize, criticEps  *Node   // scalars of Adam
+	next, discount         *Node   // [R, W, B], [R, B], or nil
+	ready                  *Node   // 1 where a run learns, else 0; [R, 1], or nil
+	rivals, rivalRows      *Node   // [R, W, C*B], [R, C*B, W], or nil
+	batch, candidates, run int
+}
+
+// updateGraph is one update of critic and actor. It returns the successors of
+// all parameters and moments.
+//
+// As in the paper the actor learns from the critic that has already been
+// updated, f_{phi_{t+1}} in (25), and both from the marginals before the update.
+func updateGraph(c Config, estimator Estimator, actor, critic Network, in updateInputs) []*Node {
+	b, m := in.batch, in.candidates
+	ka, kc := len(in.actor)/3, len(in.critic)/3
+
+	scores := actor.Forward(in.actor[:ka], in.columns, in.mask)
+	var rivals Pass
+	var rivalScores *Node
+	if in.rivals != nil {
+		rivals = actor.Forward(in.actor[:ka], in.rivals, in.mask)
+		rivalScores = Reshape(rivals.Output, in.run, -1, b)
+	}
+	marginal, pull := estimator.Estimate(scores.Output, rivalScores, in.kappa, m)
+	marginalChosen := ReduceSum(Reshape(Mul(marginal, in.picked), in.run, b, m), 2)
+
+	value := critic.Forward(in.critic[:kc], in.chosen, nil)
+	target := in.reward
+	if in.next != nil {
+		target = SarsaTarget(in.reward, in.discount, critic.Forward(in.critic[:kc], in.next, nil).Output)
+	}
+	criticLoss := CriticLoss(marginalChosen, target, value.Output)
+	criticGrads := value.Gradient(Gradient(criticLoss, value.Output)[0], in.chosenRows)
+	criticNext := Step(in.critic, criticGrads, in.criticSize, in.criticEps)
+
+	actionValue := critic.Forward(criticNext[:kc], in.columns, nil).Output
+	if c.ControlVariate {
+		actionValue = ControlVariate(actionValue)
+	}
+	if in.ready != nil {
+		actionValue = Mul(actionValue, in.ready)
+	}
+	actorLoss := ActorLoss(marginal, actionValue, b)
+	dScores, dRivals := pull(Gradient(actorLoss, marginal)[0])
+	actorGrads := scores.Gradient(dScores, in.rows)
+	if in.rivals != nil && dRivals != nil {
+		for i, g := range rivals.Gradient(Reshape(dRivals, in.run, -1), in.rivalRows) {
+			actorGrads[i] = Add(actorGrads[i], g)
+		}
+	}
+	return append(Step(in.actor, actorGrads, in.actorSize, in.actorEps), criticNext...)
+}
+
+func newLearner(a *Agent, sessions bool) (*learner, error) {
+	c, runs, dim := a.config, a.Runs(), a.spec.Dim
+	b, m, last := c.BatchSize, a.spec.Candidates, c.Hidden[len(c.Hidden)-1]
+	l := &learner{sessions: sessions, sarsa: sessions && c.Discount > 0, units: last, steps: make([]int, b), rival: make([]float32, dim)}
+	count := 0
+	if sessions {
+		count = a.estimator.Rivals(m)
+	}
+	for _, input := range []struct {
+		contexts **Contexts
+		n        int
+		rows     bool
+	}{
+		{&l.contexts, b * m, true},
+		{&l.chosen, b, true},
+		{&l.next, b, false},
+		{&l.rivals, count * b, true},
+	} {
+		if input.contexts == &l.next && !l.sarsa || input.n == 0 {
+			continue
+		}
+		var err error
+		if *input.contexts, err = NewContexts(a.backend, runs, input.n, dim, input.rows); err != nil {
+			return nil, err
+		}
+	}
+	for _, input := range []struct {
+		tensor **tensors.Tensor
+		dims   []int
+	}{
+		{&l.picked, []int{runs, b * m}},
+		{&l.reward, []int{runs, b}},
+		{&l.mask, []int{runs, 1, last}},
+		{&l.discount, []int{runs, b}},
+		{&l.ready, []int{runs, 1}},
+	} {
+		if !l.sarsa && (input.tensor == &l.discount || input.tensor == &l.ready) {
+			continue
+		}
+		var err error
+		if *input.tensor, err = NewInput(a.backend, input.dims...); err != nil {
+			return nil, err
+		}
+	}
+	ka, kc := len(a.actor.tensors), len(a.critic.tensors)
+	var err error
+	l.exec, err = NewExec(a.backend, func(n []*Node) []*Node {
+		in := updateInputs{actor: n[:ka], critic: n[ka : ka+kc], batch: b, candidates: m, run: runs}
+		rest := n[ka+kc:]
+		for i, to := range []**Node{&in.columns, &in.rows, &in.chosen, &in.chosenRows, &in.picked, &in.reward,
+			&in.mask, &in.kappa, &in.actorSize, &in.actorEps, &in.criticSize, &in.criticEps} {
+			*to = rest[i]
+		}
+		rest = rest[12:]
+		if l.sarsa {
+			in.next, in.discount, in.ready, rest = rest[0], rest[1], rest[2], rest[3:]
+		}
+		if l.rivals != nil {
+			in.rivals, in.rivalRows = rest[0], rest[1]
+		}
+		return updateGraph(c, a.estimator, a.actor.Network, a.critic.Network, in)
+	})
+	return l, err
+}
+
+// update learns from one batch a run. A run that has no step to draw yet keeps
+// its parameters, whatever the runs beside it do.
+func (l *learner) update(a *Agent) error {
+	if err := l.fill(a); err != nil {
+		return err
+	}
+	actor, err := a.actor.Donate()
+	if err != nil {
+		return err
+	}
+	critic, err := a.critic.Donate()
+	if err != nil {
+		return err
+	}
+	actorSize, actorEps := Adam{a.config.ActorRate}.Scalars(a.actor.Updates + 1)
+	criticSize, criticEps := Adam{a.config.CriticRate}.Scalars(a.critic.Updates + 1)
+	args := append(append(actor, critic...), l.contexts.Columns(), l.contexts.Rows(), l.chosen.Columns(), l.chosen.Rows(),
+		l.picked, l.reward, l.mask, scalar(a.config.Greed.At(a.steps)),
+		scalar(actorSize), scalar(actorEps), scalar(criticSize), scalar(criticEps))
+	if l.sarsa {
+		args = append(args, l.next.Columns(), l.discount, l.ready)
+	}
+	if l.rivals != nil {
+		args = append(args, l.rivals.Columns(), l.rivals.Rows())
+	}
+	results, err := l.exec.Call(args...)
+	if err != nil {
+		return err
+	}
+	a.critic.Replace(a.actor.Replace(results))
+	return nil
+}
+
+// fill draws a batch of each run into the inputs.
+func (l *learner) fill(a *Agent) error {
+	b, m := a.config.BatchSize, a.spec.Candidates
+	return l.edit(func(in batchValues) {
+		clear(in.picked)
+		for r := range a.Runs() {
+			s := &a.streams[r]
+			if in.ready != nil {
+				in.ready[r] = 0
+			}
+			if a.replay.Steps(r) == 0 {
+				continue
+			}
+			a.replay.Draw(l.steps, r, rand.New(s.batch))
+			for i, step := range l.steps {
+				contexts, at := a.replay.Contexts(r, step)
+				in.contexts.Write(r, i*m, contexts)
+				in.chosen.Write(r, i, a.replay.Chosen(r, step))
+				in.picked[(r*b+i)*m+at] = 1
+				in.reward[r*b+i] = a.replay.Reward(r, step)
+			}
+			if l.sarsa {
+				in.ready[r] = 1
+				for i, step := range l.steps {
+					gamma, chosen := a.replay.Next(r, step)
+					in.discount[r*b+i] = gamma
+					if chosen != nil {
+						in.next.Write(r, i, chosen)
+					}
+				}
+			}
+			if l.rivals != nil {
+				rng := rand.New(s.rivals)
+				for i, step := range l.steps {
+					for j := range a.estimator.Rivals(m) {
+						a.replay.Rival(l.rival, r, step, rng)
+						in.rivals.Write(r, j*b+i, l.rival)
+					}
+				}
+			}
+			fillMask(in.mask[r*l.units:(r+1)*l.units], a.config.Dropout, s.batchMask)
+		}
+	})
+}
+
+// batchValues gives access to the values of the inputs.
+type batchValues struct {
+	contexts, chosen, next, rivals        ContextWriter
+	picked, reward, discount, ready, mask []float32
+}
+
+// edit calls f with the values of all inputs, to be changed in place.
+func (l *learner) edit(f func(in batchValues)) error {
+	inputs := []*tensors.Tensor{l.picked, l.reward, l.discount, l.ready, l.mask}
+	for _, c := range []*Contexts{l.contexts, l.chosen, l.next, l.rivals} {
+		inputs = append(inputs, c.Columns(), c.Rows())
+	}
+	return EditInputs(inputs, func(v [][]float32) {
+		f(batchValues{
+			picked: v[0], reward: v[1], discount: v[2], ready: v[3], mask: v[4],
+			contexts: l.contexts.Writer(v[5], v[6]), chosen: l.chosen.Writer(v[7], v[8]),
+			next: l.next.Writer(v[9], v[10]), rivals: l.rivals.Writer(v[11], v[12]),
+		})
+	})
+}

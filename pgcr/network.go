@@ -1,0 +1,170 @@
+package pgcr
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Network is the shape of the multi-layer perceptrons of section 6: ReLU layers
+// and one output. The actor returns the score s = log mu_theta(c), the critic
+// the action value f_phi(c).
+//
+// Activations are laid out [R, units, n]: n contexts side by side, one column
+// each. A context enters as a column of Width values: its features, a 1 that
+// carries the bias of the first layer, and zeros.
+type Network struct {
+	Dim    int   // D, features of a context
+	Hidden []int // units of each hidden layer, at least one layer
+	Bias   bool  // whether the output has one; a score needs none, since only differences count
+}
+
+// Width returns the rows that a context of dim features takes: dim+1, rounded
+// up to a multiple of the vector units' 16 values.
+func Width(dim int) int { return (dim + 1 + 15) / 16 * 16 }
+
+// step turns positive activations into 1 and leaves zeros: min(h*steep, 1).
+// Two plain passes cost a third of a comparison and a selection on the Go
+// backend. Activations below 1/steep do not occur but as zeros.
+const steep = 1e30
+
+// Shapes returns the dimensions of each parameter for R runs: the first layer
+// [R, H, Width], further layers [R, H, inputs] and [R, H, 1], the output
+// weights [R, 1, H], and the output bias [R, 1, 1] if there is one.
+func (n Network) Shapes(runs int) [][]int {
+	dims := [][]int{{runs, n.Hidden[0], Width(n.Dim)}}
+	for l := 1; l < len(n.Hidden); l++ {
+		dims = append(dims, []int{runs, n.Hidden[l], n.Hidden[l-1]}, []int{runs, n.Hidden[l], 1})
+	}
+	dims = append(dims, []int{runs, 1, n.Hidden[len(n.Hidden)-1]})
+	if n.Bias {
+		dims = append(dims, []int{runs, 1, 1})
+	}
+	return dims
+}
+
+// Init draws the initial parameters of one run on the host, uniformly within
+// one over the square root of a unit's inputs, in the order of its parameters.
+func (n Network) Init(rng *rand.Rand) [][]float32 {
+	uniform := func(count, inputs int) []float32 {
+		limit := 1 / math.Sqrt(float64(inputs))
+		w := make([]float32, count)
+		for i := range w {
+			w[i] = float32((2*rng.Float64() - 1) * limit)
+		}
+		return w
+	}
+	width := Width(n.Dim)
+	first := make([]float32, n.Hidden[0]*width)
+	for h := range n.Hidden[0] {
+		copy(first[h*width:], uniform(n.Dim+1, n.Dim)) // the padding stays zero for ever
+	}
+	params := [][]float32{first}
+	for l := 1; l < len(n.Hidden); l++ {
+		params = append(params, uniform(n.Hidden[l]*n.Hidden[l-1], n.Hidden[l-1]), uniform(n.Hidden[l], n.Hidden[l-1]))
+	}
+	last := n.Hidden[len(n.Hidden)-1]
+	params = append(params, uniform(last, last))
+	if n.Bias {
+		params = append(params, uniform(1, last))
+	}
+	return params
+}
+
+// Pass is a forward pass: the output and what its gradient needs.
+type Pass struct {
+	Output *Node // [R, n]
+
+	network Network
+	params  []*Node
+	hidden  []*Node // h_l, [R, H_l, n]
+	last    *Node   // the output weights under the dropout mask, [R, 1, H_L]
+	mask    *Node   // or nil
+}
+
+// Forward applies the network to contexts, [R, Width, n].
+//
+// mask is Actor-Dropout (section 5.2.2): a factor for each unit of the last
+// hidden layer, [R, 1, H_L], zero for a dropped unit and 1/(1-rate) for a kept
+// one. One mask serves all contexts of a pass: they are scored by the same
+// sub-network. Nil drops nothing.
+func (n Network) Forward(params []*Node, contexts, mask *Node) Pass {
+	p := Pass{network: n, params: params, mask: mask}
+	h := MaxScalar(matMul(params[0], contexts), 0)
+	p.hidden = append(p.hidden, h)
+	for l := 1; l < len(n.Hidden); l++ {
+		h = MaxScalar(Add(matMul(params[2*l-1], h), params[2*l]), 0)
+		p.hidden = append(p.hidden, h)
+	}
+	out := 2*len(n.Hidden) - 1
+	p.last = params[out]
+	if mask != nil {
+		p.last = Mul(p.last, mask)
+	}
+	y := matMul(p.last, h)
+	if n.Bias {
+		y = Add(y, params[out+1])
+	}
+	dims := h.Shape().Dimensions
+	p.Output = Reshape(y, dims[0], dims[2])
+	return p
+}
+
+// Gradient pulls the gradient of a loss with respect to Output, [R, n], back to
+// the parameters, in their order. rows holds the contexts of the pass once
+// more, as rows, [R, n, Width]: a transposition would cost the Go backend more
+// than the upload of a second copy.
+//
+// With u_L = 1[h_L > 0]*loss it is the chain rule in which the output weights v
+// are multiplied in at the end, where the matrices are small:
+// dL/dW_l = v*(u_l h_{l-1}^T).
+func (p Pass) Gradient(loss, rows *Node) []*Node {
+	n, layers := p.network, len(p.network.Hidden)
+	dims := p.hidden[layers-1].Shape().Dimensions
+	grads := make([]*Node, len(p.params))
+	out := 2*layers - 1
+
+	dv := matMulT(Reshape(loss, dims[0], 1, dims[2]), p.hidden[layers-1])
+	if p.mask != nil {
+		dv = Mul(dv, p.mask)
+	}
+	grads[out] = dv
+	if n.Bias {
+		grads[out+1] = ReduceAndKeep(Reshape(loss, dims[0], 1, dims[2]), ReduceSum, 2)
+	}
+
+	u := Mul(active(p.hidden[layers-1]), repeatRows(loss, dims[1]))
+	scale := Reshape(p.last, dims[0], dims[1], 1)
+	for l := layers - 1; l > 0; l-- {
+		grads[2*l-1] = matMulT(u, p.hidden[l-1])
+		grads[2*l] = ReduceAndKeep(u, ReduceSum, 2)
+		back := p.params[2*l-1]
+		if scale != nil {
+			grads[2*l-1] = Mul(grads[2*l-1], scale)
+			grads[2*l] = Mul(grads[2*l], scale)
+			back = Mul(back, scale)
+			scale = nil
+		}
+		u = Mul(active(p.hidden[l-1]), matMul(Transpose(back, 1, 2), u))
+	}
+	grads[0] = matMul(u, rows)
+	if scale != nil {
+		grads[0] = Mul(grads[0], scale)
+	}
+	return grads
+}
+
+// active is 1 where a unit is active and 0 where it is not.
+func active(h *Node) *Node { return MinScalar(MulScalar(h, steep), 1) }
+
+// matMul multiplies [R, a, b] by [R, b, c], run by run.
+func matMul(a, b *Node) *Node { return DotGeneral(a, []int{2}, []int{0}, b, []int{1}, []int{0}) }
+
+// matMulT multiplies [R, a, b] by the transpose of [R, c, b], run by run.
+func matMulT(a, b *Node) *Node { return DotGeneral(a, []int{2}, []int{0}, b, []int{2}, []int{0}) }
+
+func makeShape(like *Node, dims ...int) shapes.Shape {
+	return shapes.Make(like.DType(), dims...)
+}
