@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -19,19 +18,22 @@ import (
 type job struct {
 	experiment Experiment
 	contender  Contender
-	head       Result // the configuration, and Version and Backend of this process
+	options    Options
 	path       string // of the result
+	parts      string // folder of the parts
+	tally      tally
 
-	ctx    context.Context // ends with the Run or when the job fails
+	ctx    context.Context // ends with the Run, or when the job fails
 	cancel context.CancelFunc
-	tally  tally
 
-	mu      sync.Mutex
-	parts   []*Result // [run], each of one run; nil while it is missing
-	playing []bool    // [run], by this process
-	result  *Result   // when finished
-	failed  error     // why there will be no result
-	unkept  error     // why something that was computed is in memory only
+	mu       sync.Mutex
+	result   Result // the configuration and, more and more, the curves
+	playing  []bool // [run], by this process
+	finished bool   // the result is whole
+	failed   error  // why it never will be
+	unkept   error  // why some of it is in memory only
+	versions []string
+	backends []string
 }
 
 // stake is a run that this process has claimed.
@@ -45,140 +47,151 @@ func (e Experiment) job(ctx context.Context, store Store, c Contender, opt Optio
 	if err != nil {
 		return nil, err
 	}
-	head.Version, head.Backend = opt.Version, opt.Backend
-	j := &job{
-		experiment: e,
-		contender:  c,
-		head:       head,
-		path:       store.path(&head),
-		parts:      make([]*Result, e.Runs),
-		playing:    make([]bool, e.Runs),
-	}
+	head.Checkpoints = Checkpoints(e.Steps)
+	head.Reward = make([][]float64, e.Runs)
+	j := &job{experiment: e, contender: c, options: opt, result: head, path: store.path(&head), playing: make([]bool, e.Runs)}
+	j.parts = strings.TrimSuffix(j.path, ".csv") + ".parts"
 	j.ctx, j.cancel = context.WithCancel(ctx)
 	return j, nil
 }
 
 // over reports whether nothing is left to do.
-func (j *job) over() bool { return j.result != nil || j.failed != nil }
-
-// claim takes up to n runs that are missing and that nobody plays. elsewhere
-// says that others play some, who may die before they finish them.
-func (j *job) claim(n int) (stakes []stake, elsewhere bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.over() || j.serve() {
-		return nil, false
-	}
-	for run := range j.parts {
-		if len(stakes) == n {
-			break
-		}
-		if j.parts[run] != nil || j.playing[run] || j.servePart(run) {
-			continue
-		}
-		lock, err := j.lock(partName(run) + ".lock")
-		if err != nil {
-			j.fail(err)
-			break
-		}
-		if lock == nil {
-			elsewhere = true
-			continue
-		}
-		// Somebody may have finished it before the lock was ours. The order
-		// matters: parts go after the result is there.
-		if j.servePart(run) || j.serve() {
-			lock.Unlock()
-			continue
-		}
-		if j.over() {
-			lock.Unlock()
-			break
-		}
-		stakes = append(stakes, stake{run, lock})
-		j.playing[run] = true
-	}
-	if j.over() {
-		j.release(stakes)
-		return nil, false
-	}
-	j.merge()
-	return stakes, elsewhere
-}
-
-func (j *job) release(stakes []stake) {
-	for _, s := range stakes {
-		j.playing[s.run] = false
-		s.lock.Unlock()
-	}
-}
-
-// lock takes the named lock in the folder of parts; nil when it is held.
-func (j *job) lock(name string) (*flock.Flock, error) {
-	if err := os.MkdirAll(partsOf(j.path), 0o777); err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
-	}
-	lock := flock.New(filepath.Join(partsOf(j.path), name), flock.SetPermissions(0o666))
-	ok, err := lock.TryLock()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // the folder has just gone: its result will be seen
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sim: locking %s: %w", lock.Path(), err)
-	}
-	if !ok {
-		return nil, nil
-	}
-	return lock, nil
-}
-
-// serve takes the result from the store when it is there.
-func (j *job) serve() bool {
-	r, _, err := load(j.path)
-	if err == nil {
-		err = j.head.matches(r, j.path)
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false
-	case err != nil:
-		j.fail(err)
-		return false
-	}
-	j.result = r
-	j.unkept = nil
-	j.tally.serveAll(r)
-	os.RemoveAll(partsOf(j.path)) // in case that who finished it was killed here
-	return true
-}
-
-// servePart takes a run from the store when it is there.
-func (j *job) servePart(run int) bool {
-	path := filepath.Join(partsOf(j.path), partName(run))
-	part, number, err := load(path)
-	if err == nil {
-		err = j.head.matches(part, path)
-	}
-	if err == nil && number != run {
-		err = refuse(path, fmt.Errorf("part is %d", number))
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false
-	case err != nil:
-		j.fail(err)
-		return false
-	}
-	j.parts[run] = part
-	j.tally.serve(part)
-	return true
-}
+func (j *job) over() bool { return j.finished || j.failed != nil }
 
 func (j *job) fail(err error) {
 	if j.failed == nil {
 		j.failed = err
 	}
 	j.cancel()
+}
+
+// claim takes up to n runs that are missing and that nobody plays. elsewhere
+// says that other processes play some, and may die before they finish them.
+func (j *job) claim(n int) (stakes []stake, elsewhere bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over() {
+		return nil, false
+	}
+	j.serve()
+	for run := 0; run < len(j.playing) && len(stakes) < n && !j.over(); run++ {
+		if j.result.Reward[run] != nil || j.playing[run] || j.servePart(run) {
+			continue
+		}
+		lock, err := j.lock(fmt.Sprintf("run-%05d.lock", run))
+		if err != nil {
+			j.fail(err)
+		}
+		if lock == nil {
+			elsewhere = true
+			continue
+		}
+		j.playing[run] = true
+		stakes = append(stakes, stake{run, lock})
+		// Somebody may have finished it before the lock was ours. The order
+		// matters: parts go after the result has come.
+		if j.servePart(run) || j.serve() {
+			j.release(stakes[len(stakes)-1:])
+			stakes = stakes[:len(stakes)-1]
+		}
+	}
+	j.merge()
+	if j.over() {
+		j.release(stakes)
+		return nil, false
+	}
+	return stakes, elsewhere
+}
+
+// release gives claims back, and clears up when there is nothing more to claim.
+func (j *job) release(stakes []stake) {
+	for _, s := range stakes {
+		j.playing[s.run] = false
+		s.lock.Unlock()
+	}
+	if j.finished && j.unkept == nil {
+		os.RemoveAll(j.parts) // what cannot be removed now is removed by the next Run
+	}
+}
+
+// lock takes the named lock in the folder of parts; nil when it is held.
+func (j *job) lock(name string) (*flock.Flock, error) {
+	if err := os.MkdirAll(j.parts, 0o777); err != nil {
+		return nil, fmt.Errorf("sim: %w", err)
+	}
+	lock := flock.New(filepath.Join(j.parts, name), flock.SetPermissions(0o666))
+	ok, err := lock.TryLock()
+	switch {
+	case ok:
+		return lock, nil
+	case err == nil || errors.Is(err, fs.ErrNotExist): // the folder has just gone: its result will be seen
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("sim: locking %s: %w", lock.Path(), err)
+	}
+}
+
+// serve takes the result from the store when it is there.
+func (j *job) serve() bool {
+	r, err := j.result.loadAs(j.path, whole)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			j.fail(err)
+		}
+		return false
+	}
+	j.tally.serveAll(r)
+	j.result, j.finished, j.unkept = *r, true, nil
+	return true
+}
+
+func (j *job) partPath(run int) string {
+	return filepath.Join(j.parts, fmt.Sprintf("run-%05d.csv", run))
+}
+
+// servePart takes a run from the store when it is there.
+func (j *job) servePart(run int) bool {
+	part, err := j.result.loadAs(j.partPath(run), run)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			j.fail(err)
+		}
+		return false
+	}
+	j.tally.serve(part, run)
+	j.add(part, run)
+	return true
+}
+
+// part is the result's part that is one run.
+func (j *job) part(c *Curves, i, run int) *Result {
+	p := j.result
+	p.Version, p.Backend = j.options.Version, j.options.Backend
+	p.Reward = make([][]float64, p.Runs)
+	p.Reward[run] = c.Reward[i]
+	p.Regret = nil
+	if c.Regret != nil {
+		p.Regret = make([][]float64, p.Runs)
+		p.Regret[run] = c.Regret[i]
+	}
+	return &p
+}
+
+// add fills a run into the result.
+func (j *job) add(part *Result, run int) {
+	if !slices.Equal(part.Checkpoints, j.result.Checkpoints) {
+		j.fail(refuse(j.partPath(run), fmt.Errorf("other checkpoints than those of %d steps", j.result.Steps)))
+		return
+	}
+	j.result.Reward[run] = part.Reward[run]
+	if part.Regret != nil {
+		if j.result.Regret == nil {
+			j.result.Regret = make([][]float64, len(j.playing))
+		}
+		j.result.Regret[run] = part.Regret[run]
+	}
+	j.versions = append(j.versions, part.Version)
+	j.backends = append(j.backends, part.Backend)
 }
 
 // play plays the claimed runs and keeps them.
@@ -198,78 +211,49 @@ func (j *job) play(stakes []stake) {
 		}
 		return
 	}
+	parts := make([]*Result, len(runs))
 	for i, run := range runs {
-		part := j.head
-		part.Checkpoints = curves.Checkpoints
-		part.Reward = curves.Reward[i:][:1]
-		if curves.Regret != nil {
-			part.Regret = curves.Regret[i:][:1]
+		parts[i] = j.part(curves, i, run)
+		j.add(parts[i], run)
+	}
+	j.merge()
+	if j.finished && j.unkept == nil {
+		return // no need to keep the last runs twice
+	}
+	for i, run := range runs {
+		text, err := parts[i].format()
+		if err == nil {
+			err = write(j.partPath(run), j.parts, text)
 		}
-		j.parts[run] = &part
-		if err := write(filepath.Join(partsOf(j.path), partName(run)), &part, run); err != nil && j.unkept == nil {
+		if err != nil && j.unkept == nil {
 			j.unkept = err
 		}
 	}
-	j.merge()
 }
 
-// merge makes the result when all parts are there.
+// merge makes the result when all runs are there. Other processes may do so at
+// the same time: they write the same bytes.
 func (j *job) merge() {
-	if j.over() || slices.Contains(j.parts, nil) {
+	if j.over() || j.result.complete() != nil || j.serve() || j.over() {
 		return
 	}
-	r := j.head
-	r.Version = distinct(j.parts, func(p *Result) string { return p.Version })
-	r.Backend = distinct(j.parts, func(p *Result) string { return p.Backend })
-	r.Checkpoints = j.parts[0].Checkpoints
-	for run, p := range j.parts {
-		if !slices.Equal(p.Checkpoints, r.Checkpoints) || (p.Regret == nil) != (j.parts[0].Regret == nil) {
-			j.fail(fmt.Errorf("sim: the parts in %s of runs 0 and %d have different checkpoints or columns; remove them to have them computed again", partsOf(j.path), run))
-			return
-		}
-		r.Reward = append(r.Reward, p.Reward[0])
-		if p.Regret != nil {
-			r.Regret = append(r.Regret, p.Regret[0])
-		}
+	r := j.result
+	r.Version, r.Backend = distinct(j.versions), distinct(j.backends)
+	text, err := r.format()
+	if err == nil {
+		err = write(j.path, j.parts, text)
 	}
-	if err := j.keep(&r); err != nil {
-		j.unkept = err
-		j.result = &r
+	switch {
+	case err == nil:
+		syncFolder(filepath.Dir(j.path)) // before the parts go
+		j.result, j.finished, j.unkept = r, true, nil
+	case !j.serve(): // nobody else was first and removed the folder of parts
+		j.result, j.finished, j.unkept = r, true, err
 	}
 }
 
-// keep writes the result, unless another process does so first.
-func (j *job) keep(r *Result) error {
-	lock, err := j.lock("merge.lock")
-	for lock == nil && err == nil && !j.serve() && !j.over() {
-		// Another process is writing it, or has just died.
-		time.Sleep(10 * time.Millisecond)
-		if err = j.ctx.Err(); err == nil {
-			lock, err = j.lock("merge.lock")
-		}
-	}
-	if lock != nil {
-		defer lock.Unlock()
-	}
-	if err != nil || j.over() || j.serve() || j.over() {
-		return err
-	}
-	if err := write(j.path, r, whole); err != nil {
-		return err
-	}
-	j.result = r
-	j.unkept = nil
-	os.RemoveAll(partsOf(j.path)) // what remains of it is removed by the next Run
-	return nil
-}
-
-// distinct joins the different values of a field, in the order of runs.
-func distinct(parts []*Result, of func(*Result) string) string {
-	var values []string
-	for _, p := range parts {
-		if v := of(p); v != "" && !slices.Contains(values, v) {
-			values = append(values, v)
-		}
-	}
-	return strings.Join(values, ", ")
+// distinct joins the different ones of some texts.
+func distinct(texts []string) string {
+	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")
 }

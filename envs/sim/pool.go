@@ -60,6 +60,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		defer j.cancel()
 		p.jobs = append(p.jobs, j)
 		missing = missing || !j.serve() && !j.over()
+		j.release(nil)
 	}
 	if missing {
 		if err := store.probe(e.Name); err != nil {
@@ -88,12 +89,11 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 func (p *pool) stopped(e Experiment, store Store, cause error) error {
 	finished, parts := 0, 0
 	for _, j := range p.jobs {
-		switch {
-		case j.result != nil:
+		if j.finished {
 			finished++
-		case j.failed == nil:
-			for _, part := range j.parts {
-				if part != nil {
+		} else if j.failed == nil {
+			for _, curve := range j.result.Reward {
+				if curve != nil {
 					parts++
 				}
 			}
@@ -169,8 +169,9 @@ func (p *pool) claim() (j *job, stakes []stake, elsewhere bool) {
 func (p *pool) results() (results []*Result, err error) {
 	var errs []error
 	for _, j := range p.jobs {
-		if j.result != nil {
-			results = append(results, j.result)
+		if j.finished {
+			r := j.result
+			results = append(results, &r)
 		}
 		if j.unkept != nil {
 			errs = append(errs, fmt.Errorf("sim: contender %q: computed, but not kept: %w", j.contender.Name, j.unkept))

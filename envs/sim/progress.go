@@ -50,15 +50,13 @@ func (t *tally) Record(_ int, tr envs.Transition, regret []float64) {
 	}
 }
 
-// serve adds runs that came from the store.
-func (t *tally) serve(r *Result) {
+// serve adds a run that came from the store.
+func (t *tally) serve(r *Result, run int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	steps := int64(len(r.Reward)) * int64(r.Steps)
-	t.runs += len(r.Reward)
-	t.steps += steps
-	t.served += steps
-	t.add(r)
+	t.steps += int64(r.Steps)
+	t.served += int64(r.Steps)
+	t.add(r, run)
 }
 
 // serveAll replaces what was played by the whole result from the store.
@@ -67,21 +65,19 @@ func (t *tally) serveAll(r *Result) {
 	defer t.mu.Unlock()
 	total := int64(r.Runs) * int64(r.Steps)
 	t.served += max(total-t.steps, 0)
-	t.runs, t.steps = r.Runs, total
-	t.reward, t.regret = 0, 0
-	t.add(r)
+	t.runs, t.steps, t.reward, t.regret = 0, total, 0, 0
+	for run := range r.Reward {
+		t.add(r, run)
+	}
 }
 
-func (t *tally) add(r *Result) {
-	last := len(r.Checkpoints) - 1
-	for _, curve := range r.Reward {
-		t.reward += curve[last]
-	}
-	for _, curve := range r.Regret {
-		t.regret += curve[last]
-	}
+func (t *tally) add(r *Result, run int) {
+	t.runs++
+	t.reward += r.Reward[run][len(r.Checkpoints)-1]
 	if r.Regret == nil {
 		t.regret = math.NaN()
+	} else {
+		t.regret += r.Regret[run][len(r.Checkpoints)-1]
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,7 @@ type Result struct {
 	Runs       int
 	Steps      int
 	Seed       uint64
-	Version    string // of the program; several joined by ", " where runs came from several
+	Version    string // of the program; several are joined by ", "
 	Backend    string // likewise
 
 	Checkpoints []int       // ascending steps (1-based counts); the last is Steps
@@ -29,15 +30,13 @@ type Result struct {
 	Regret      [][]float64 // [run][checkpoint], cumulated expected regret; nil where there is no Oracle
 }
 
-// The text format, version 1: header lines `# key: value` in fixed order, the
-// CSV line run,step,reward,regret, one line a run and checkpoint, and a last
-// line with the number of those and the SHA-256 of all bytes before it.
+// The text format, version 1. A part of a result has the rows of some runs
+// only; in memory, the curves of the others are nil.
 const (
-	magic      = "# contextrec result: 1\n"
-	columns    = "run,step,reward,regret"
-	endLine    = "# end: %d rows, sha256 %x\n"
-	maxFile    = 1 << 30 // bytes; 100 times a result of 5,000 runs
-	maxHeading = 1 << 20 // bytes of the header
+	magic   = "# contextrec result: 1"
+	columns = "run,step,reward,regret"
+	ending  = "# end: "
+	maxFile = 1 << 30 // bytes; a result of 100,000 runs is smaller
 )
 
 // Write writes the result as self-describing text:
@@ -58,11 +57,14 @@ const (
 //	# end: 3020 rows, sha256 5f36...
 //
 // Reward and regret are cumulated, in the shortest form that reads back as the
-// same float64; regret is empty where there is no Oracle. A result that
-// ReadResult would refuse, because its fields contradict each other, is an
-// error and writes nothing.
+// same float64; regret is empty where there is no Oracle. The last line counts
+// the rows and hashes all bytes before it. Fields that contradict each other
+// are an error, and nothing is written.
 func (r *Result) Write(w io.Writer) error {
-	text, err := format(r, whole)
+	if err := r.complete(); err != nil {
+		return err
+	}
+	text, err := r.format()
 	if err != nil {
 		return err
 	}
@@ -73,199 +75,189 @@ func (r *Result) Write(w io.Writer) error {
 // ReadResult reads what Write wrote. Anything else, down to one changed bit or
 // a missing last line, is an error that names the line. Memory stays within a
 // small multiple of what is read, which is 1 GiB at most.
-func ReadResult(r io.Reader) (*Result, error) {
-	text, err := readAll(r)
+func ReadResult(in io.Reader) (*Result, error) {
+	r, err := read(in)
 	if err != nil {
 		return nil, err
 	}
-	res, run, err := parse(text)
+	return r, r.complete()
+}
+
+// read reads a result or a part of one.
+func read(in io.Reader) (*Result, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {
 		return nil, err
 	}
-	if run != whole {
-		return nil, fmt.Errorf("line %d: a part of a result, run %d alone", 2+len(res.header()), run)
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("larger than %d bytes", maxFile)
 	}
-	return res, nil
+	return parse(text)
 }
 
-func readAll(r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("larger than %d bytes", maxFile)
-	}
-	return text, err
-}
-
-// whole says, where the number of a run is asked for, that a text holds all.
-const whole = -1
-
-// format is the text of a result, or of the part of it that is one run: then
-// Reward and Regret hold that run alone.
-func format(r *Result, run int) ([]byte, error) {
-	if err := r.check(run); err != nil {
+func (r *Result) format() ([]byte, error) {
+	if err := r.check(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	b.WriteString(magic)
+	b.WriteString(magic + "\n")
 	for _, f := range r.header() {
 		fmt.Fprintf(&b, "# %s: %s\n", f.key, f.text())
 	}
-	if run != whole {
-		fmt.Fprintf(&b, "# part: %d\n", run)
-	}
 	b.WriteString(columns + "\n")
-	rows := csv.NewWriter(&b)
-	record := make([]string, 4)
-	for i, rewards := range r.Reward {
-		record[0] = strconv.Itoa(max(i, run))
-		for k, x := range rewards {
-			record[1] = strconv.Itoa(r.Checkpoints[k])
-			record[2] = strconv.FormatFloat(x, 'g', -1, 64)
-			record[3] = ""
+	out := csv.NewWriter(&b) // which cannot fail, as b cannot
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	rows := 0
+	for run, rewards := range r.Reward {
+		for k, reward := range rewards {
+			regret := ""
 			if r.Regret != nil {
-				record[3] = strconv.FormatFloat(r.Regret[i][k], 'g', -1, 64)
+				regret = number(r.Regret[run][k])
 			}
-			rows.Write(record) // into a bytes.Buffer, which does not fail
+			out.Write([]string{strconv.Itoa(run), strconv.Itoa(r.Checkpoints[k]), number(reward), regret})
+			rows++
 		}
 	}
-	rows.Flush()
-	fmt.Fprintf(&b, endLine, len(r.Reward)*len(r.Checkpoints), sha256.Sum256(b.Bytes()))
+	out.Flush()
+	fmt.Fprintf(&b, "%s%d rows, sha256 %x\n", ending, rows, sha256.Sum256(b.Bytes()))
 	return b.Bytes(), nil
 }
 
-// parse is the inverse of format.
-func parse(text []byte) (r *Result, run int, err error) {
-	if !bytes.HasPrefix(text, []byte(magic)) {
-		return nil, 0, fmt.Errorf("line 1: not a result file: want %q", strings.TrimSpace(magic))
+// parse accepts a text only if format makes the same bytes of what it says.
+func parse(text []byte) (*Result, error) {
+	r := new(Result)
+	header := r.header()
+	lines := strings.SplitN(string(text), "\n", len(header)+2)
+	if lines[0] != magic {
+		return nil, fmt.Errorf("line 1: not a result file: want %q", magic)
 	}
-	r = new(Result)
-	run = whole
-	line := 1
-	rest := text[len(magic):]
-	next := func() (string, bool) {
-		before, after, ok := bytes.Cut(rest, []byte("\n"))
-		if !ok || len(text)-len(after) > maxHeading {
-			return "", false
+	for i, f := range header {
+		value, ok := "", false
+		if i+2 < len(lines) {
+			value, ok = strings.CutPrefix(lines[i+1], "# "+f.key+": ")
 		}
-		line, rest = line+1, after
-		return string(before), true
-	}
-	for _, f := range r.header() {
-		s, ok := next()
-		value, isField := strings.CutPrefix(s, "# "+f.key+": ")
-		if !ok || !isField {
-			return nil, 0, fmt.Errorf("line %d: want the header line %q", line, "# "+f.key+": ...")
+		if !ok {
+			return nil, fmt.Errorf("line %d: want %q", i+2, "# "+f.key+": ...")
 		}
 		if err := f.set(value); err != nil {
-			return nil, 0, fmt.Errorf("line %d: %s: %w", line, f.key, err)
+			return nil, fmt.Errorf("line %d: %w", i+2, err)
 		}
 	}
-	s, ok := next()
-	if value, isPart := strings.CutPrefix(s, "# part: "); isPart {
-		if run, err = strconv.Atoi(value); err != nil || run < 0 || run >= r.Runs {
-			return nil, 0, fmt.Errorf("line %d: part %q of %d runs", line, value, r.Runs)
-		}
-		s, ok = next()
+	if r.Runs < 1 || r.Runs > maxRuns {
+		return nil, fmt.Errorf("line 6: %d runs, want 1 to %d", r.Runs, maxRuns)
 	}
-	if !ok || s != columns {
-		return nil, 0, fmt.Errorf("line %d: want %q", line, columns)
+	if last := bytes.LastIndexByte(bytes.TrimSuffix(text, []byte("\n")), '\n') + 1; !bytes.HasPrefix(text[last:], []byte(ending)) {
+		return nil, fmt.Errorf("line %d: the file is cut off: want %q at its end", bytes.Count(text, []byte("\n"))+1, ending+"...")
 	}
-
-	// Everything up to the last line is rows.
-	end := bytes.LastIndexByte(bytes.TrimSuffix(rest, []byte("\n")), '\n') + 1
-	if !bytes.HasPrefix(rest[end:], []byte("# end: ")) {
-		return nil, 0, fmt.Errorf("line %d: the file is cut off: the last line, %q, is missing", line+bytes.Count(rest, []byte("\n")), "# end: ...")
+	if err := r.parseRows(text); err != nil {
+		return nil, err
 	}
-	rows, err := r.parseRows(rest[:end], line, max(run, 0))
+	same, err := r.format()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	want := fmt.Sprintf(endLine, rows, sha256.Sum256(text[:len(text)-len(rest)+end]))
-	if string(rest[end:]) != want {
-		return nil, 0, fmt.Errorf("line %d: the file is damaged: want %q", line+rows+1, strings.TrimSpace(want))
+	if !bytes.Equal(text, same) {
+		n := 0
+		for n < min(len(text), len(same)) && text[n] == same[n] {
+			n++
+		}
+		return nil, fmt.Errorf("line %d: the file is damaged", bytes.Count(text[:n], []byte("\n"))+1)
 	}
-	return r, run, r.check(run)
+	return r, nil
 }
 
-// parseRows reads CSV rows into the curves, the first run being number first,
-// and returns how many there are. line is the number of the line before them.
-func (r *Result) parseRows(text []byte, line, first int) (rows int, err error) {
+// parseRows reads the curves from the rows of a text.
+func (r *Result) parseRows(text []byte) error {
+	r.Reward = make([][]float64, r.Runs)
+	regrets := make([][]float64, r.Runs)
 	in := csv.NewReader(bytes.NewReader(text))
+	in.Comment = '#'
 	in.FieldsPerRecord = 4
 	in.ReuseRecord = true
-	for ; ; rows++ {
+	if _, err := in.Read(); err != nil { // the names of the columns
+		return err
+	}
+	first := -1
+	for {
 		record, err := in.Read()
 		if err == io.EOF {
-			return rows, nil
+			return nil
 		}
-		line++
 		if err != nil {
-			return 0, fmt.Errorf("line %d: %w", line, err)
+			return err // has the line
 		}
-		run, err1 := strconv.Atoi(record[0])
-		step, err2 := strconv.Atoi(record[1])
-		reward, err3 := strconv.ParseFloat(record[2], 64)
-		var regret float64
-		var err4 error
-		if record[3] != "" {
-			regret, err4 = strconv.ParseFloat(record[3], 64)
+		line, _ := in.FieldPos(0)
+		run, errRun := strconv.Atoi(record[0])
+		step, errStep := strconv.Atoi(record[1])
+		reward, errReward := strconv.ParseFloat(record[2], 64)
+		if err := errors.Join(errRun, errStep, errReward); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
 		}
-		for _, err := range []error{err1, err2, err3, err4} {
-			if err != nil {
-				return 0, fmt.Errorf("line %d: %w", line, err)
-			}
+		if run < 0 || run >= r.Runs {
+			return fmt.Errorf("line %d: run %d of %d", line, run, r.Runs)
 		}
-		if run == first+len(r.Reward) { // the next run begins
-			r.Reward = append(r.Reward, nil)
-			if record[3] != "" {
-				r.Regret = append(r.Regret, nil)
-			}
+		if first < 0 {
+			first = run
 		}
-		i := run - first
-		if i < 0 || i != len(r.Reward)-1 || (record[3] == "") != (r.Regret == nil) || r.Regret != nil && len(r.Regret) != len(r.Reward) {
-			return 0, fmt.Errorf("line %d: row of run %d is out of place", line, run)
-		}
-		k := len(r.Reward[i])
-		if i == 0 {
+		if k := len(r.Reward[run]); run == first {
 			r.Checkpoints = append(r.Checkpoints, step)
 		} else if k >= len(r.Checkpoints) || r.Checkpoints[k] != step {
-			return 0, fmt.Errorf("line %d: step %d is not a checkpoint of run %d", line, step, first)
+			return fmt.Errorf("line %d: run %d has other steps than run %d", line, run, first)
 		}
-		r.Reward[i] = append(r.Reward[i], reward)
-		if r.Regret != nil {
-			r.Regret[i] = append(r.Regret[i], regret)
+		r.Reward[run] = append(r.Reward[run], reward)
+		if record[3] != "" {
+			regret, err := strconv.ParseFloat(record[3], 64)
+			if err != nil {
+				return fmt.Errorf("line %d: %w", line, err)
+			}
+			regrets[run] = append(regrets[run], regret)
+			r.Regret = regrets
 		}
 	}
 }
 
 // check reports fields that contradict each other.
-func (r *Result) check(run int) error {
+func (r *Result) check() error {
 	for _, f := range r.header() {
-		if f.str != nil && (strings.ContainsAny(*f.str, "\n\r") || len(*f.str) > maxHeading/8) {
-			return fmt.Errorf("%s %.40q is not one line of at most %d bytes", f.key, *f.str, maxHeading/8)
+		if strings.ContainsAny(f.text(), "\r\n") {
+			return fmt.Errorf("%s %.40q is more than one line", f.key, f.text())
 		}
 	}
-	runs := r.Runs
-	if run != whole {
-		runs = 1
+	if r.Runs < 1 || r.Runs > maxRuns || len(r.Reward) != r.Runs || r.Regret != nil && len(r.Regret) != r.Runs {
+		return fmt.Errorf("%d reward curves and %d regret curves of %d runs", len(r.Reward), len(r.Regret), r.Runs)
 	}
-	if runs < 1 || len(r.Reward) != runs || r.Regret != nil && len(r.Regret) != runs {
-		return fmt.Errorf("%d reward curves and %d regret curves of %d runs", len(r.Reward), len(r.Regret), runs)
+	before := 0
+	for _, step := range r.Checkpoints {
+		if step <= before {
+			return fmt.Errorf("checkpoint %d after %d", step, before)
+		}
+		before = step
 	}
-	if n := len(r.Checkpoints); n == 0 || r.Checkpoints[0] < 1 || r.Checkpoints[n-1] != r.Steps {
-		return fmt.Errorf("checkpoints do not end at step %d", r.Steps)
+	if before != r.Steps || r.Steps < 1 {
+		return fmt.Errorf("last checkpoint is %d of %d steps", before, r.Steps)
 	}
-	for k := 1; k < len(r.Checkpoints); k++ {
-		if r.Checkpoints[k] <= r.Checkpoints[k-1] {
-			return fmt.Errorf("checkpoints do not ascend at step %d", r.Checkpoints[k])
+	for run, reward := range r.Reward {
+		curves := [][]float64{reward}
+		if r.Regret != nil {
+			curves = append(curves, r.Regret[run])
+		}
+		for _, curve := range curves {
+			if len(curve) != len(r.Checkpoints) && (len(curve) > 0 || len(reward) > 0) {
+				return fmt.Errorf("run %d has %d points at %d checkpoints", run, len(curve), len(r.Checkpoints))
+			}
+			if slices.ContainsFunc(curve, func(x float64) bool { return !finite(x) }) {
+				return fmt.Errorf("a curve of run %d is not finite", run)
+			}
 		}
 	}
-	for _, curve := range slices.Concat(r.Reward, r.Regret) {
-		if len(curve) != len(r.Checkpoints) {
-			return fmt.Errorf("a curve has %d points at %d checkpoints", len(curve), len(r.Checkpoints))
-		}
-		if k := slices.IndexFunc(curve, func(x float64) bool { return !finite(x) }); k >= 0 {
-			return fmt.Errorf("a curve is %v at step %d", curve[k], r.Checkpoints[k])
+	return nil
+}
+
+// complete reports a missing run.
+func (r *Result) complete() error {
+	for run, curve := range r.Reward {
+		if curve == nil {
+			return fmt.Errorf("run %d of %d is missing", run, r.Runs)
 		}
 	}
 	return nil

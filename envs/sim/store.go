@@ -34,11 +34,7 @@ func (s Store) Load(e Experiment, c Contender) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sim: experiment %q: contender %q: %w", e.Name, c.Name, err)
 	}
-	r, _, err := load(s.path(&want))
-	if err != nil {
-		return nil, err
-	}
-	return r, want.matches(r, s.path(&want))
+	return want.loadAs(s.path(&want), whole)
 }
 
 // Results returns all results that are there under an experiment's name, of all
@@ -61,15 +57,17 @@ func (s Store) Results(experiment string) ([]*Result, error) {
 			continue
 		}
 		path := filepath.Join(folder, entry.Name())
-		r, _, err := load(path)
+		r, err := load(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since the folder was read
 		}
-		if err == nil && r.Experiment != experiment {
-			err = refuse(path, fmt.Errorf("line 2: experiment is %q", r.Experiment))
+		if err == nil && filepath.Join(r.Experiment, r.fileName()) != filepath.Join(experiment, entry.Name()) {
+			err = refuse(path, fmt.Errorf("lines 2 to 8: this configuration belongs into %s", filepath.Join(r.Experiment, r.fileName())))
 		}
-		if err == nil && r.fileName() != entry.Name() {
-			err = refuse(path, fmt.Errorf("lines 2 to 8: the file of this configuration is named %s", r.fileName()))
+		if err == nil {
+			if err = r.complete(); err != nil {
+				err = refuse(path, err)
+			}
 		}
 		if err != nil {
 			refused = append(refused, err)
@@ -78,26 +76,6 @@ func (s Store) Results(experiment string) ([]*Result, error) {
 		results = append(results, r)
 	}
 	return results, errors.Join(refused...)
-}
-
-// Save keeps a result that was computed without Run. The error wraps
-// [fs.ErrExist] when the store has a result of this configuration.
-func (s Store) Save(r *Result) error {
-	if err := checkExperimentName(r.Experiment); err != nil {
-		return err
-	}
-	path := s.path(r)
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("sim: %s: %w", path, fs.ErrExist)
-	}
-	if err := os.MkdirAll(partsOf(path), 0o777); err != nil {
-		return fmt.Errorf("sim: %w", err)
-	}
-	if err := write(path, r, whole); err != nil {
-		return err
-	}
-	os.RemoveAll(partsOf(path)) // what remains of it is removed by the next Run
-	return nil
 }
 
 func (s Store) folder(experiment string) string {
@@ -140,70 +118,74 @@ func partsOf(path string) string { return strings.TrimSuffix(path, ".csv") + ".p
 func partName(run int) string { return fmt.Sprintf("run-%05d.csv", run) }
 
 // load reads the result, or the part of one, at path.
-func load(path string) (r *Result, run int, err error) {
+func load(path string) (*Result, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, 0, fmt.Errorf("sim: %w", err)
+		return nil, fmt.Errorf("sim: %w", err)
 	}
 	defer f.Close()
-	text, err := readAll(f)
-	if err == nil {
-		r, run, err = parse(text)
+	r, err := read(f)
+	if err != nil {
+		return nil, refuse(path, err)
+	}
+	return r, nil
+}
+
+// loadAs reads the result at path, or its part that is one run, and refuses
+// another configuration than that of r.
+func (r *Result) loadAs(path string, run int) (*Result, error) {
+	found, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	have := found.configuration()
+	for i, f := range r.configuration() {
+		if f.text() != have[i].text() {
+			return nil, refuse(path, fmt.Errorf("line %d: %s is %q, want %q", i+2, f.key, have[i].text(), f.text()))
+		}
+	}
+	if run == whole {
+		err = found.complete()
+	} else if found.Reward[run] == nil {
+		err = fmt.Errorf("run %d is missing", run)
 	}
 	if err != nil {
-		return nil, 0, refuse(path, err)
+		return nil, refuse(path, err)
 	}
-	return r, run, nil
+	return found, nil
 }
+
+// whole is where the number of a run is asked for and all are meant.
+const whole = -1
 
 func refuse(path string, err error) error {
 	return fmt.Errorf("sim: %s: %w (remove the file to have it computed again)", path, err)
 }
 
-// matches reports a difference of r, which was read at path, from the wanted
-// configuration.
-func (want *Result) matches(r *Result, path string) error {
-	have := r.configuration()
-	for i, f := range want.configuration() {
-		if f.text() != have[i].text() {
-			return refuse(path, fmt.Errorf("line %d: %s is %q, want %q", i+2, f.key, have[i].text(), f.text()))
+// write keeps a text under a temporary name in the folder of parts and gives it
+// its name when it is safe on disk: nobody ever reads half a file, and what a
+// killed writer leaves goes with the folder.
+func write(path, parts string, text []byte) error {
+	temporary := filepath.Join(parts, rand.Text()+".tmp")
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Sync(), f.Close())
+		if err == nil {
+			err = os.Rename(temporary, path)
+		}
+		if err != nil {
+			os.Remove(temporary)
 		}
 	}
+	if err != nil {
+		return fmt.Errorf("sim: %s: %w", path, err)
+	}
 	return nil
 }
 
-// write keeps a result, or one run of it, under a temporary name in the folder
-// of parts and gives it its name when it is safe on disk: nobody ever reads half
-// a file, and what a killed writer leaves goes with the folder.
-func write(path string, r *Result, run int) (err error) {
-	text, err := format(r, run)
-	if err != nil {
-		return fmt.Errorf("sim: %s: %w", path, err)
-	}
-	folder := filepath.Dir(path)
-	if run == whole {
-		folder = partsOf(path)
-	}
-	temporary := filepath.Join(folder, rand.Text()+".tmp")
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return fmt.Errorf("sim: %s: %w", path, err)
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		os.Remove(temporary)
-		return fmt.Errorf("sim: %s: %w", path, err)
-	}
-	syncFolder(filepath.Dir(path))
-	return nil
-}
-
-// syncFolder makes a new name survive a power failure where the operating
-// system can; where it cannot, the run would be played again.
+// syncFolder makes new names survive a power failure, where the operating
+// system can.
 func syncFolder(path string) {
 	if d, err := os.Open(path); err == nil {
 		d.Sync()
