@@ -1,0 +1,98 @@
+package baselines_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/envs"
+)
+
+// one returns a transition of one run with two candidates, whose first one was
+// chosen.
+func one(c0, c1 []float32, reward float32) envs.Transition {
+	return envs.Transition{
+		Observation: envs.Observation{Runs: 1, Candidates: 2, Dim: len(c0), Contexts: append(append([]float32{}, c0...), c1...)},
+		Actions:     []int{0},
+		Outcome:     envs.Outcome{Reward: []float32{reward}, Discount: []float32{0}},
+	}
+}
+
+// TestLinUCBByHand: with Ridge 1, after the context (1, 0) paid 1, A is
+// diag(2, 1) and θ = (1/2, 0). So (1, 0) scores 1/2 + Alpha·sqrt(1/2), and (0, 2)
+// scores 0 + Alpha·2. With (0, 2) paying 3 next, A = diag(2, 5), θ = (1/2, 6/5).
+func TestLinUCBByHand(t *testing.T) {
+	p, err := baselines.LinUCB{Alpha: 0.5}.New(envs.Spec{Candidates: 2, Dim: 2}, []uint64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := one([]float32{1, 0}, []float32{0, 2}, 1)
+	scores := make([]float64, 2)
+	want := func(s0, s1 float64) {
+		t.Helper()
+		if err := p.(baselines.Scorer).Scores(scores, tr.Observation); err != nil {
+			t.Fatal(err)
+		}
+		wantClose(t, "score", scores[0], s0, 1e-15)
+		wantClose(t, "score", scores[1], s1, 1e-15)
+	}
+	want(0.5, 1)
+	p.Update(tr)
+	want(0.5+0.5*math.Sqrt(0.5), 1)
+	tr.Actions[0], tr.Reward[0] = 1, 3
+	p.Update(tr)
+	want(0.5+0.5*math.Sqrt(0.5), 2.4+0.5*math.Sqrt(4./5))
+}
+
+// TestLinUCBDrift compares 20,479 Sherman-Morrison updates with one direct
+// solution, also where the prior is so weak that the first updates cancel seven
+// digits.
+func TestLinUCBDrift(t *testing.T) {
+	const alpha = 1e3 // makes widths count for more than estimates
+	problem := envs.Linear{Dim: 10}
+	for _, ridge := range []float64{1, 1e-7} {
+		env, _ := problem.New([]uint64{3})
+		p, err := baselines.LinUCB{Alpha: alpha, Ridge: ridge}.New(problem.Spec(), []uint64{3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reference := newDirect(10, ridge, false)
+		actions, scores := make([]int, 1), make([]float64, 5)
+		for n := 1; n < 20*1024; n++ {
+			tr := step(t, env, p, actions)
+			reference.add(contextOf(tr.Observation, 0, actions[0]), tr.Reward[0])
+			// The longest times without a refresh: 511 and 1,023 updates.
+			if n != 1023 && n != 20*1024-1 {
+				continue
+			}
+			theta := reference.estimate()
+			for i, got := range p.(baselines.Estimator).Estimate(0) {
+				wantClose(t, fmt.Sprintf("ridge %g: estimate after %d steps", ridge, n), got, theta.AtVec(i), 1e-10)
+			}
+			if err := p.(baselines.Scorer).Scores(scores, tr.Observation); err != nil {
+				t.Fatal(err)
+			}
+			for m, got := range scores {
+				x := reference.features(contextOf(tr.Observation, 0, m))
+				wantClose(t, "score", got, mat.Dot(theta, x)+alpha*reference.width(x), 1e-10)
+			}
+		}
+	}
+}
+
+// TestLinUCBBreakdown: contexts of 1e12 leave nothing of a ridge of 1.
+func TestLinUCBBreakdown(t *testing.T) {
+	p, err := baselines.LinUCB{}.New(envs.Spec{Candidates: 2, Dim: 2}, []uint64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Update(one([]float32{1e12, 1e12}, []float32{0, 0}, 1))
+	var of *envs.RunError
+	if !errors.As(err, &of) || of.Run != 0 {
+		t.Errorf("error %v, want one of run 0", err)
+	}
+}
