@@ -27,16 +27,18 @@
 // One live policy serves R independent runs, each with a model and random
 // streams of its own: run r depends on seeds[r] alone, not on its neighbours.
 // Act changes nothing but the run's own random streams, Scores and Estimate
-// change nothing. After the first steps neither Act nor Update allocates, but
-// for the logistic models' growing history.
+// change nothing that can be seen. A policy is not safe for concurrent use, as it
+// works in buffers of its own. Neither Act nor Update allocates, but for a
+// logistic model's history until its memory is full.
 //
 // # Errors
 //
-// New returns an error for a setting out of bounds, which names field and
-// value. Act, Update and Scores panic when a shape is not that of the spec and the seeds,
-// and return an *envs.RunError when a context or a reward is NaN or infinite,
-// before any run has learned anything from the step, or when a model has lost
-// its numerical footing (contexts many orders of magnitude above sqrt(Ridge)).
+// New returns an error for a setting out of bounds, which names field and value.
+// Act, Update and Scores panic when a shape is not that of the spec and the
+// seeds. They return an *envs.RunError when a context or a reward is NaN or
+// infinite, before any run has learned anything from the step; Update also when
+// a model has lost its numerical footing, which takes contexts many orders of
+// magnitude above sqrt(Ridge).
 //
 // # References
 //

@@ -160,7 +160,7 @@ func (l *logistic) refit() error {
 			if err := l.curve(); err != nil {
 				return err
 			}
-			exact, previous = true, math.Inf(1)
+			exact = true
 			continue
 		}
 		if decrement <= converged {

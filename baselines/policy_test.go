@@ -3,6 +3,7 @@ package baselines_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -141,10 +142,13 @@ func TestNotFinite(t *testing.T) {
 					reward := copyOf(tr)
 					reward.Reward[1] = bad
 					wantError("reward", broken.Update(reward), "reward is")
-					context := copyOf(tr)
-					context.Contexts[10] = bad
-					wantError("context", broken.Update(context), "feature 1 of candidate 1 is")
-					wantError("act", broken.Act(make([]int, 2), context.Observation), "feature 1 of candidate 1 is")
+					for i := range 6 {
+						context := copyOf(tr)
+						context.Contexts[6+i] = bad
+						message := fmt.Sprintf("feature %d of candidate %d is", i%3, i/3)
+						wantError("context", broken.Update(context), message)
+						wantError("act", broken.Act(make([]int, 2), context.Observation), message)
+					}
 				}
 				for _, p := range []envs.Policy{plain, broken} {
 					if err := p.Update(tr); err != nil {
