@@ -135,7 +135,8 @@ func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 		},
 	}
 	for i, c := range claims {
-		claims[i].Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return p.Evidence == "" })
+		parts := slices.DeleteFunc(c.Parts, func(p Part) bool { return p.Evidence == "" })
+		claims[i].Parts = slices.Compact(parts) // what is missing is said once
 		claims[i].Verdict = conclude(claims[i].Parts)
 	}
 	return claims

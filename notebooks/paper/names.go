@@ -40,3 +40,12 @@ var Palette = map[string]int{
 	VanillaPG: 6,
 	Random:    7,
 }
+
+// Titles are the titles of the experiments' figures by the experiments' names.
+var Titles = map[string]string{
+	ToyLinear:    "Linear rewards (figure 1a)",
+	ToyBernoulli: "Bernoulli rewards (figure 1b)",
+	ToyMixed:     "Mixed rewards (figure 1c)",
+	ToyDropout:   "Actor-Dropout, Bernoulli rewards (figure 1d)",
+	GreedStudy:   "Time-Dependent Greed, Bernoulli rewards",
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// flags are those of all commands. The zero value of a number is its default,
+// which may depend on the command.
+type flags struct {
+	scale          float64
+	workers, stack int
+	out            string
+	verbose        bool
+}
+
+func (f *flags) declare(root *cobra.Command) {
+	set := root.PersistentFlags()
+	set.Float64Var(&f.scale, "scale", 0, "fraction of the steps (default: 1 for run, 0.1 for notebooks and reproduce, the largest stored for plot and table)")
+	set.IntVar(&f.workers, "workers", 0, "runs at the same time (default: the number of CPUs)")
+	set.IntVar(&f.stack, "stack", 0, "runs that a worker steps together (default: chosen)")
+	set.StringVar(&f.out, "out", "", "folder of all that is written (default: notebooks/out of this repository)")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("scale") && !(f.scale > 0 && !math.IsInf(f.scale, 1)) {
+			return usageError{fmt.Errorf("-scale is %v, want a positive number", f.scale)}
+		}
+		if f.workers < 0 {
+			return usageError{fmt.Errorf("-workers is %d, want a positive number", f.workers)}
+		}
+		if f.stack < 0 {
+			return usageError{fmt.Errorf("-stack is %d, want a positive number", f.stack)}
+		}
+		return nil
+	}
+}
+
+// scaleOr is the scale that was asked for, or the command's default.
+func (f *flags) scaleOr(usual float64) float64 {
+	if f.scale == 0 {
+		return usual
+	}
+	return f.scale
+}
+
+// folder is the absolute path of the output folder, or of one in it.
+func (p *program) folder(elements ...string) (string, error) {
+	out := p.out
+	if out == "" {
+		root, err := p.repository()
+		if err != nil {
+			return "", fmt.Errorf("%w; or say where to write with -out", err)
+		}
+		out = filepath.Join(root, "notebooks", "out")
+	}
+	return filepath.Abs(filepath.Join(append([]string{out}, elements...)...))
+}
+
+func (p *program) store() (sim.Store, error) {
+	dir, err := p.folder("results")
+	return sim.Store{Dir: dir}, err
+}
+
+// doubleDashes writes long flags with two dashes, as cobra wants them: in Go
+// programs one is usual. Negative numbers stay what they are.
+func doubleDashes(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			copy(out[i:], args[i:])
+			break
+		}
+		if len(arg) > 2 && arg[0] == '-' && !strings.ContainsAny(arg[1:2], "-.0123456789") {
+			arg = "-" + arg
+		}
+		out[i] = arg
+	}
+	return out
+}

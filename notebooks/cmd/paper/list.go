@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+func (p *program) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the experiments, their contenders and what is stored",
+		Args:  arguments(cobra.NoArgs),
+		RunE:  func(*cobra.Command, []string) error { return p.list() },
+	}
+}
+
+func (p *program) list() error {
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "EXPERIMENT\tRUNS\tSTEPS\tSTORED\tCONTENDERS")
+	var errs []error
+	for _, e := range p.experiments {
+		results, err := paper.Stored(store, e)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		stored := "-"
+		if len(results) > 0 {
+			stored = fmt.Sprintf("%d of %d at scale %.3g", len(results), len(e.Contenders), float64(results[0].Steps)/float64(e.Steps))
+		}
+		var names []string
+		for _, c := range e.Contenders {
+			names = append(names, c.Name)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", e.Name, e.Runs, e.Steps, stored, strings.Join(names, ", "))
+	}
+	return errors.Join(append(errs, w.Flush())...)
+}
+
+// named returns the experiments of these names, in this order.
+func (p *program) named(names []string) ([]sim.Experiment, error) {
+	var known []string
+	byName := map[string]sim.Experiment{}
+	for _, e := range p.experiments {
+		known = append(known, e.Name)
+		byName[e.Name] = e
+	}
+	var out []sim.Experiment
+	for _, name := range names {
+		e, ok := byName[name]
+		if !ok {
+			hint := ""
+			if near := nearest(name, known); near != "" {
+				hint = fmt.Sprintf(" Did you mean %s?", near)
+			}
+			return nil, usageError{fmt.Errorf("there is no experiment %q.%s Known are: %s", name, hint, strings.Join(known, ", "))}
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// nearest is the known name that takes the fewest changes of a character, or
+// "" where that would be half of them or more.
+func nearest(name string, known []string) string {
+	best, least := "", (len(name)+1)/2
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's: the fewest insertions, deletions and replacements
+// of a byte that turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0]++
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,130 @@
+// Paper runs the experiments of "Policy Gradients for Contextual
+// Recommendations" (Pan et al., WWW 2019), draws its figures and judges its
+// claims.
+//
+//	paper list                  the experiments, their contenders and what is stored
+//	paper run NAME...           run experiments, or go on with what was begun
+//	paper plot [NAME...]        figures of stored results as PNG files
+//	paper table [-v]            the paper's claims, judged by stored results
+//	paper notebooks [NAME...]   execute the notebooks
+//	paper reproduce             all of that, from nothing to the claims
+//
+// Flags say how and how much; what is run is declared in package paper.
+//
+//	-scale f     fraction of the steps (run: 1; notebooks, reproduce: 0.1;
+//	             plot, table: the largest that is stored)
+//	-workers n   runs at the same time (default: the number of CPUs)
+//	-stack n     runs that a worker steps together (default: chosen)
+//	-out dir     where everything is written and read (default: notebooks/out of
+//	             this repository): results/, figures/, notebooks/, claims.md
+//
+// Long flags take one dash or two. A result that is stored is not computed
+// again. Ctrl-C stops cleanly and keeps what is finished, and the same command
+// goes on from there; a second Ctrl-C stops at once, and loses what is under
+// way. Several processes may share an output folder.
+//
+// The exit status is 0, or 1 when something failed, 2 when the command line is
+// wrong, and 130 when it was interrupted.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		fmt.Fprintln(os.Stderr, "\nstopping; once more to stop at once")
+		stop() // gives the signals their usual effect back
+	})
+	os.Exit(command(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+}
+
+// command is the whole program; it returns the exit status.
+func command(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	p := &program{
+		stdout: stdout, stderr: stderr,
+		experiments: paper.Experiments(),
+		theory:      paper.Theory,
+		repository:  repository,
+		install:     installKernel,
+		execute:     executeNotebooks,
+	}
+	return p.main(ctx, args)
+}
+
+// program is the command line and what it works with.
+type program struct {
+	stdout, stderr io.Writer
+	experiments    []sim.Experiment
+	theory         func(ctx context.Context, scale float64) (*paper.TheoryResult, error)
+	repository     func() (root string, err error)
+	install        func(ctx context.Context, root string, progress io.Writer) (bin string, err error)
+	execute        func(ctx context.Context, root string, names []string, out string, env []string, jobs int) error
+
+	flags
+}
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+func (p *program) main(ctx context.Context, args []string) int {
+	root := &cobra.Command{
+		Use:           "paper",
+		Short:         "Run the experiments of the paper, draw its figures and judge its claims",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetArgs(doubleDashes(args))
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	p.flags.declare(root)
+	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand())
+
+	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
+		// Cobra says so in several lines.
+		err = usageError{errors.New(strings.Join(strings.Fields(err.Error()), " "))}
+	}
+	report(p.stderr, err)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		fmt.Fprintln(p.stderr, "interrupted: what is finished is kept, and the same command goes on from there")
+		return 130
+	case errors.As(err, &usage):
+		return 2
+	}
+	return 1
+}
+
+// report writes every joined error on a line. An interrupt that says nothing
+// more is told by main.
+func report(w io.Writer, err error) {
+	if err == nil || err == context.Canceled {
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			report(w, e)
+		}
+		return
+	}
+	fmt.Fprintf(w, "error: %v\n", err)
+}

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+// lamps is a bandit whose candidate 1 is better by 1 to 1.6, depending on the
+// run's seed.
+type lamps struct{}
+
+func (lamps) Spec() envs.Spec { return envs.Spec{Candidates: 2, Dim: 1} }
+func (lamps) New(seeds []uint64) (envs.Environment, error) {
+	l := &lit{bonus: make([]float64, len(seeds))}
+	for r, seed := range seeds {
+		l.bonus[r] = 1 + float64(seed%7)/10
+	}
+	return l, nil
+}
+
+type lit struct{ bonus []float64 }
+
+func (l *lit) Observe() envs.Observation {
+	return envs.Observation{Runs: len(l.bonus), Candidates: 2, Dim: 1, Contexts: make([]float32, 2*len(l.bonus))}
+}
+
+func (l *lit) ExpectedRewards(dst []float64) {
+	for r, bonus := range l.bonus {
+		dst[2*r], dst[2*r+1] = 0, bonus
+	}
+}
+
+func (l *lit) Step(actions []int) (envs.Outcome, error) {
+	out := envs.Outcome{Reward: make([]float32, len(actions)), Discount: make([]float32, len(actions))}
+	for r, a := range actions {
+		out.Reward[r] = float32(float64(a) * l.bonus[r])
+	}
+	return out, nil
+}
+
+// every chooses the better candidate but for every Nth step.
+type every struct{ N int }
+
+func (e every) New(envs.Spec, []uint64) (envs.Policy, error) {
+	if e.N == 0 {
+		return nil, errors.New("every: N is 0")
+	}
+	return &counting{every: e}, nil
+}
+
+type counting struct {
+	every
+	step int
+}
+
+func (c *counting) Act(dst []int, _ envs.Observation) error {
+	c.step++
+	for r := range dst {
+		dst[r] = 1
+		if c.step%c.N == 0 {
+			dst[r] = 0
+		}
+	}
+	return nil
+}
+
+func (c *counting) Update(envs.Transition) error { return nil }
+
+// shell is a program with two small experiments and a folder of its own.
+type shell struct {
+	t *testing.T
+	*program
+	out, err bytes.Buffer
+	dir      string
+	executed []string // notebooks and their environment
+}
+
+func newShell(t *testing.T) *shell {
+	s := &shell{t: t, dir: t.TempDir()}
+	experiment := func(name string) sim.Experiment {
+		return sim.Experiment{
+			Name: name, Problem: lamps{}, Runs: 3, Steps: 1000, Seed: 1,
+			Contenders: []sim.Contender{{Name: paper.EpsilonGreedy, Algorithm: every{10}}, {Name: paper.PGCR, Algorithm: every{100}}},
+		}
+	}
+	root := filepath.Join(s.dir, "repository")
+	if err := os.MkdirAll(filepath.Join(root, "notebooks"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"toy-linear.ipynb", "theory.ipynb"} {
+		if err := os.WriteFile(filepath.Join(root, "notebooks", name), []byte("{}"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.program = &program{
+		stdout: &s.out, stderr: &s.err,
+		experiments: []sim.Experiment{experiment(paper.ToyLinear), experiment(paper.ToyMixed)},
+		theory: func(context.Context, float64) (*paper.TheoryResult, error) {
+			return &paper.TheoryResult{Setting: "5 draws", Bias: []paper.Interval{{Mean: 0, Low: -0.001, High: 0.001}}}, nil
+		},
+		repository: func() (string, error) { return root, nil },
+		install:    func(context.Context, string, io.Writer) (string, error) { return "BIN", nil },
+		execute: func(_ context.Context, _ string, names []string, out string, env []string, _ int) error {
+			s.executed = append(append(append(s.executed, names...), out), env...)
+			return nil
+		},
+	}
+	return s
+}
+
+// run runs a command line and checks its exit status. The output starts anew.
+func (s *shell) run(status int, args ...string) {
+	s.t.Helper()
+	s.runContext(s.t.Context(), status, args...)
+}
+
+func (s *shell) runContext(ctx context.Context, status int, args ...string) {
+	s.t.Helper()
+	s.out.Reset()
+	s.err.Reset()
+	s.flags = flags{}
+	if got := s.main(ctx, args); got != status {
+		s.t.Errorf("paper %s: exit status %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), got, status, &s.out, &s.err)
+	}
+}
+
+func (s *shell) contains(text string, want ...string) {
+	s.t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			s.t.Errorf("%q is not in: %s", w, text)
+		}
+	}
+}
+
+// oneLine checks that the program said one thing on stderr and nothing else.
+func (s *shell) oneLine(want ...string) {
+	s.t.Helper()
+	text := s.err.String()
+	if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "error: ") || s.out.Len() > 0 {
+		s.t.Errorf("not one line of an error: %q, stdout %q", text, &s.out)
+	}
+	s.contains(text, want...)
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	s := newShell(t)
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"run toy-linaer", []string{`no experiment "toy-linaer"`, "mean toy-linear?", "toy-linear, toy-mixed"}},
+		{"run toy-linear MIXED", []string{`no experiment "MIXED"`, "toy-linear, toy-mixed"}},
+		{"plot elephant", []string{`no experiment "elephant". Known are`}},
+		{"run", []string{"which experiments"}},
+		{"run toy-linear -scale 0", []string{"-scale is 0"}},
+		{"run toy-linear -scale -0.5", []string{"-scale is -0.5"}},
+		{"run toy-linear -scale=NaN", []string{"-scale is NaN"}},
+		{"run toy-linear --scale +Inf", []string{"-scale is +Inf"}},
+		{"run toy-linear -scale much", []string{"much", "scale"}},
+		{"run toy-linear -scale", []string{"scale"}},
+		{"run toy-linear -workers -3", []string{"-workers is -3"}},
+		{"run toy-linear -stack -1", []string{"-stack is -1"}},
+		{"run toy-linear -elephant", []string{"elephant"}},
+		{"rum", []string{`unknown command "rum"`, "run"}},
+		{"table toy-linear", []string{"toy-linear"}},
+		{"notebooks elephant", []string{"elephant.ipynb", "theory.ipynb, toy-linear.ipynb"}},
+	} {
+		s.run(2, strings.Fields(c.args)...)
+		s.oneLine(c.want...)
+	}
+	if files, _ := filepath.Glob(filepath.Join(s.dir, "repository", "notebooks", "out", "*")); files != nil {
+		t.Errorf("wrong command lines left %v", files)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	s := newShell(t)
+	s.run(0)
+	s.contains(s.out.String(), "list", "run", "plot", "table", "notebooks", "reproduce", "-scale", "-out")
+}
+
+func TestListAndRun(t *testing.T) {
+	s := newShell(t)
+	s.run(0, "list")
+	const before = `EXPERIMENT  RUNS  STEPS  STORED  CONTENDERS
+toy-linear  3     1000   -       epsilon-greedy, PGCR
+toy-mixed   3     1000   -       epsilon-greedy, PGCR
+`
+	if s.out.String() != before {
+		t.Errorf("got\n%s\nwant\n%s", &s.out, before)
+	}
+	s.run(0, "run", "toy-linear", "-scale", "0.5")
+	lines := strings.Split(strings.TrimSpace(s.out.String()), "\n")
+	if len(lines) != 4 || lines[0] != "toy-linear: 3 runs of 500 steps" {
+		t.Fatalf("run printed %q", lines)
+	}
+	// The best comes first: 5 misses in 500 steps, and 50, at 1 to 1.6 each.
+	if f := strings.Fields(lines[2]); f[0] != "PGCR" || len(f[1]) != len("5.0") {
+		t.Errorf("the first line is %q", lines[2])
+	}
+	if f := strings.Fields(lines[3]); f[0] != "epsilon-greedy" || len(f[1]) != len("50.0") {
+		t.Errorf("the second line is %q", lines[3])
+	}
+	first := s.out.String()
+	s.run(0, "run", "--scale=0.5", "toy-linear")
+	if s.out.String() != first {
+		t.Errorf("run again, it prints\n%s\nnot\n%s", &s.out, first)
+	}
+	s.run(0, "list")
+	s.contains(s.out.String(), "2 of 2 at scale 0.5")
+}
+
+func TestRunFailures(t *testing.T) {
+	s := newShell(t)
+	s.experiments[0].Contenders = append(s.experiments[0].Contenders, sim.Contender{Name: "broken", Algorithm: every{0}})
+	s.run(1, "run", "toy-linear", "toy-mixed")
+	s.contains(s.err.String(), "error: ", "broken", "N is 0")
+	s.contains(s.out.String(), "toy-linear: 3 runs", "toy-mixed: 3 runs", "PGCR")
+
+	file := filepath.Join(s.dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s.run(1, "run", "toy-mixed", "-out", file)
+	s.contains(s.err.String(), "error: ", file)
+
+	s.repository = func() (string, error) { return "", errors.New("no repository here") }
+	s.run(1, "run", "toy-mixed")
+	s.oneLine("no repository here", "-out")
+}
+
+func TestInterrupt(t *testing.T) {
+	s := newShell(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{"run", "toy-linear"}, {"reproduce"}} {
+		s.runContext(ctx, 130, args...)
+		s.contains(s.err.String(), "interrupted", "goes on from there")
+		if strings.Contains(s.err.String(), "context canceled\nerror") {
+			t.Errorf("paper %v says %s", args, &s.err)
+		}
+	}
+}
+
+func TestPlot(t *testing.T) {
+	s := newShell(t)
+	s.run(1, "plot")
+	s.oneLine("no results in ", "paper run")
+	s.run(1, "plot", "toy-linear")
+	s.oneLine("no results of toy-linear", "paper run toy-linear")
+
+	s.run(0, "run", "toy-linear", "-scale", "0.1")
+	s.run(0, "plot")
+	figures := filepath.Join(s.dir, "repository", "notebooks", "out", "figures")
+	for _, name := range []string{"toy-linear.png", "toy-linear-interval.png", "toy-linear-loglog.png"} {
+		path := filepath.Join(figures, name)
+		s.contains(s.out.String(), path+"\n")
+		if data, err := os.ReadFile(path); err != nil || !bytes.HasPrefix(data, []byte("\x89PNG")) {
+			t.Errorf("%s is no PNG file: %v", path, err)
+		}
+	}
+	s.run(1, "plot", "toy-linear", "-scale", "1")
+	s.oneLine("no results of toy-linear")
+}
+
+func TestTable(t *testing.T) {
+	s := newShell(t)
+	other := filepath.Join(s.dir, "published")
+	s.run(0, "table", "-out", other)
+	if n := strings.Count(s.out.String(), "  not run   "); n != 8 {
+		t.Errorf("%d of 8 claims are not run:\n%s", n, &s.out)
+	}
+	s.run(0, "run", "toy-linear", "-out", other)
+	s.run(0, "table", "-v", "-out", other)
+	s.contains(s.out.String(), "3 runs of 1000 steps", "+ toy-linear: PGCR",
+		filepath.Join(other, "results", "toy-linear", "pgcr-"), "PGCR, 3 runs of 1000 steps, version ")
+
+	// A damaged file is named, and the others are judged all the same.
+	files, _ := filepath.Glob(filepath.Join(other, "results", "toy-linear", "pgcr-*.csv"))
+	if len(files) != 1 {
+		t.Fatalf("PGCR has the files %v", files)
+	}
+	if err := os.Truncate(files[0], 100); err != nil {
+		t.Fatal(err)
+	}
+	s.run(1, "table", "-out", other)
+	s.contains(s.out.String(), "no result of PGCR")
+	s.contains(s.err.String(), files[0])
+}
+
+func TestReproduce(t *testing.T) {
+	s := newShell(t)
+	out := filepath.Join(s.dir, "elsewhere")
+	s.run(0, "reproduce", "-out", out)
+	s.contains(s.out.String(), "Everything at scale 0.1", "toy-linear: 3 runs of 100 steps", "toy-mixed: 3 runs of 100 steps",
+		"== theory:", "== figures:", "== notebooks:", "== claims:", "10  reproduced", "That took", out)
+	want := []string{"theory.ipynb", "toy-linear.ipynb", filepath.Join(out, "notebooks"), "PAPER_SCALE=0.1", "PAPER_OUT=" + out}
+	if !reflect.DeepEqual(s.executed, want) {
+		t.Errorf("executed %q, want %q", s.executed, want)
+	}
+	for _, name := range []string{"claims.md", "results/theory.json", "figures/toy-mixed-loglog.png"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What fails is told, and the rest is done.
+func TestReproduceGoesOn(t *testing.T) {
+	s := newShell(t)
+	s.theory = func(context.Context, float64) (*paper.TheoryResult, error) { return nil, errors.New("no theory today") }
+	s.install = func(context.Context, string, io.Writer) (string, error) { return "", errors.New("no kernel today") }
+	s.run(1, "reproduce", "-scale", "0.05")
+	s.contains(s.err.String(), "error: no theory today\n", "error: no kernel today\n", "error: theory failed", "error: kernel of the notebooks failed", "error: notebooks failed")
+	s.contains(s.out.String(), "toy-linear: 3 runs of 50 steps", "== claims:")
+	if s.executed != nil {
+		t.Errorf("executed %q without a kernel", s.executed)
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/plot"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/figure"
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+func (p *program) plotCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "plot [NAME...]",
+		Short: "Draw figures of stored results (without names: of all)",
+		Args: arguments(func(_ *cobra.Command, args []string) error {
+			_, err := p.named(args)
+			return err
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return p.plotAll(cmd.Context(), p.experiments, false)
+			}
+			experiments, err := p.named(args)
+			if err != nil {
+				return err
+			}
+			return p.plotAll(cmd.Context(), experiments, true)
+		},
+	}
+}
+
+// plotAll draws the experiments. Those without results are an error when they
+// were named, or when none has any.
+func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, named bool) error {
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	figures, err := p.folder("figures")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	drawn := 0
+	for _, e := range experiments {
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, ctx.Err())...)
+		}
+		results, err := p.stored(store, e)
+		errs = append(errs, err)
+		if len(results) == 0 {
+			if named {
+				errs = append(errs, fmt.Errorf("there are no results of %s in %s: paper run %s makes them", e.Name, store.Dir, e.Name))
+			}
+			continue
+		}
+		drawn++
+		errs = append(errs, p.plot(figures, e.Name, results))
+	}
+	if drawn == 0 && !named {
+		errs = append(errs, fmt.Errorf("there are no results in %s: paper run makes them", store.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+// plot draws the figures of one experiment: with standard deviations, with
+// intervals, and with logarithmic axes; where there is no regret, the average
+// reward of 500 episodes.
+func (p *program) plot(dir, name string, results []*sim.Result) error {
+	type drawing struct {
+		suffix string
+		draw   func(results []*sim.Result, opt figure.Options) (*plot.Plot, error)
+		opt    figure.Options
+	}
+	opt := figure.Options{Title: paper.Titles[name], Palette: paper.Palette}
+	if opt.Title == "" {
+		opt.Title = name
+	}
+	interval := opt
+	interval.Interval = true
+	drawings := []drawing{{"", figure.Regret, opt}, {"-interval", figure.Regret, interval}, {"-loglog", figure.RegretLogLog, opt}}
+	if results[0].Regret == nil {
+		reward := func(results []*sim.Result, opt figure.Options) (*plot.Plot, error) {
+			return figure.AverageReward(results, max(1, results[0].Steps/500), opt)
+		}
+		drawings = []drawing{{"", reward, opt}, {"-interval", reward, interval}}
+	}
+	for _, d := range drawings {
+		drawn, err := d.draw(results, d.opt)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(dir, name+d.suffix+".png")
+		if err := figure.Save(drawn, path, figure.Width, figure.Height); err != nil {
+			return err
+		}
+		fmt.Fprintln(p.stdout, path)
+	}
+	return nil
+}
+
+// stored returns what the store holds of an experiment, at the scale that was
+// asked for or the largest.
+func (p *program) stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
+	if p.scale == 0 {
+		return paper.Stored(store, e)
+	}
+	var results []*sim.Result
+	var errs []error
+	e = e.Scale(p.scale)
+	for _, c := range e.Contenders {
+		r, err := store.Load(e, c)
+		switch {
+		case err == nil:
+			results = append(results, r)
+		case !errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, err)
+		}
+	}
+	return results, errors.Join(errs...)
+}

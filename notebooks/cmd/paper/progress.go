@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// progress shows how far an experiment is: a bar on a terminal, else lines, one
+// when a contender begins and one every 10 seconds.
+type progress struct {
+	w     io.Writer
+	now   func() time.Time
+	bar   *progressbar.ProgressBar // nil: lines
+	began time.Time                // first call
+	wrote time.Time                // last line
+	start int64                    // run-steps played until then
+	seen  map[string]bool          // contenders
+}
+
+const linesEvery = 10 * time.Second
+
+func (p *program) newProgress(now func() time.Time) *progress {
+	g := &progress{w: p.stderr, now: now, seen: map[string]bool{}}
+	if f, ok := p.stderr.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			g.bar = newBar(f)
+		}
+	}
+	return g
+}
+
+func newBar(w io.Writer) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(1,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetWidth(10),
+		progressbar.OptionShowIts(),
+		progressbar.OptionSetItsString("steps"),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionThrottle(150*time.Millisecond),
+		progressbar.OptionUseANSICodes(true),
+		progressbar.OptionClearOnFinish(),
+	)
+}
+
+// update takes one of sim's snapshots.
+func (g *progress) update(s sim.Status) {
+	now := g.now()
+	if g.began.IsZero() {
+		g.began, g.wrote, g.start = now, now, s.Done-s.Served
+	}
+	// What the store served took no time and says nothing about the rest.
+	played, toPlay := s.Done-s.Served, s.Total-s.Served
+	if toPlay == 0 {
+		return
+	}
+	about := s.Experiment
+	if s.Contender != "" {
+		about += "  " + s.Contender
+		if math.IsNaN(s.Regret) {
+			about += fmt.Sprintf("  reward %.3g a step", s.Reward)
+		} else {
+			about += fmt.Sprintf("  regret %.1f", s.Regret)
+		}
+	}
+	if g.bar != nil {
+		g.bar.Describe(about)
+		g.bar.ChangeMax64(toPlay)
+		g.bar.Set64(played)
+		return
+	}
+	begins := s.Contender != "" && !g.seen[s.Contender]
+	if !begins && now.Sub(g.wrote) < linesEvery {
+		return
+	}
+	g.seen[s.Contender] = true
+	g.wrote = now
+	line := fmt.Sprintf("%3.0f %%  %s", 100*float64(s.Done)/float64(s.Total), about)
+	if took := now.Sub(g.began).Seconds(); took > 0 && played > g.start {
+		rate := float64(played-g.start) / took
+		left := time.Duration(math.Min(float64(toPlay-played)/rate, 1e9) * float64(time.Second))
+		line += fmt.Sprintf("  %.0f steps/s  %v left", rate, left.Round(time.Second))
+	}
+	fmt.Fprintln(g.w, line)
+}
+
+// close removes the bar.
+func (g *progress) close() {
+	if g.bar != nil {
+		g.bar.Clear()
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+func (p *program) reproduceCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "reproduce",
+		Short: "Run everything: experiments, theory, figures, notebooks, claims",
+		Args:  arguments(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return p.reproduce(cmd.Context()) },
+	}
+}
+
+// reproduce runs all phases. A phase that fails is told at the end, and the
+// others are run nevertheless; an interrupt ends all.
+func (p *program) reproduce(ctx context.Context) error {
+	began := time.Now()
+	p.scale = p.scaleOr(0.1) // figures and claims are of this scale too
+	root, err := p.repository()
+	if err != nil {
+		return err
+	}
+	out, err := p.folder()
+	if err != nil {
+		return err
+	}
+	store, err := p.store()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "Everything at scale %v, into %s\n", p.scale, out)
+
+	var errs []error
+	phase := func(name string, do func() error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Fprintf(p.stdout, "\n== %s\n", name)
+		start := time.Now()
+		err := do()
+		took := time.Since(start).Round(100 * time.Millisecond)
+		if err != nil {
+			report(p.stderr, err)
+			errs = append(errs, fmt.Errorf("%s failed: see above", name))
+			fmt.Fprintf(p.stdout, "== %s: failed after %v\n", name, took)
+			return err
+		}
+		fmt.Fprintf(p.stdout, "== %s: %v\n", name, took)
+		return nil
+	}
+
+	noKernel := phase("kernel of the notebooks", func() error {
+		bin, err := p.install(ctx, root, p.stderr)
+		if err == nil {
+			fmt.Fprintln(p.stdout, bin)
+		}
+		return err
+	})
+	for _, e := range p.experiments {
+		phase(e.Name, func() error { return p.play(ctx, store, e.Scale(p.scale)) })
+	}
+	phase("theory", func() error {
+		result, err := p.theory(ctx, p.scale)
+		if err != nil {
+			return err
+		}
+		return result.Save(store)
+	})
+	phase("figures", func() error { return p.plotAll(ctx, p.experiments, true) })
+	phase("notebooks", func() error {
+		if noKernel != nil {
+			return errors.New("there is no kernel to execute them")
+		}
+		names, err := notebooks(root, nil)
+		if err != nil {
+			return err
+		}
+		return p.executeAll(ctx, root, names, p.scale)
+	})
+	phase("claims", func() error {
+		claims, _, err := p.claims()
+		if claims == nil {
+			return err
+		}
+		return errors.Join(err, p.writeClaims(claims, filepath.Join(out, "claims.md")))
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	fmt.Fprintf(p.stdout, "\nThat took %v. Results, figures, executed notebooks and claims.md are in %s\n", time.Since(began).Round(time.Second), out)
+	return errors.Join(errs...)
+}
+
+// writeClaims prints the claims and keeps them as Markdown.
+func (p *program) writeClaims(claims []paper.Claim, path string) error {
+	if err := paper.WriteText(p.stdout, claims, tableWidth); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(paper.WriteMarkdown(f, claims), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	fmt.Fprintln(p.stdout, "\n"+path)
+	return nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+func (p *program) runCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run NAME...",
+		Short: "Run experiments, or go on with what was begun",
+		Args: arguments(func(_ *cobra.Command, args []string) error {
+			_, err := p.named(args)
+			if err == nil && len(args) == 0 {
+				err = errors.New("say which experiments to run: paper list names them")
+			}
+			return err
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			experiments, err := p.named(args)
+			if err != nil {
+				return err
+			}
+			store, err := p.store()
+			if err != nil {
+				return err
+			}
+			var errs []error
+			for _, e := range experiments {
+				if err := cmd.Context().Err(); err != nil {
+					errs = append(errs, err)
+					break
+				}
+				errs = append(errs, p.play(cmd.Context(), store, e.Scale(p.scaleOr(1))))
+			}
+			return errors.Join(errs...)
+		},
+	}
+}
+
+// play runs an experiment under a progress bar and prints how it ended.
+func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) error {
+	opt := paper.Options()
+	opt.Workers, opt.Stack = p.workers, p.stack
+	bar := p.newProgress(time.Now)
+	opt.Progress = bar.update
+	results, err := e.Run(ctx, store, opt)
+	bar.close()
+	if len(results) > 0 {
+		fmt.Fprintf(p.stdout, "\n%s: %d runs of %d steps\n", e.Name, e.Runs, e.Steps)
+		if summaryErr := p.summary(results); err == nil {
+			err = summaryErr
+		}
+	}
+	return err
+}
+
+// summary prints the contenders, the best first.
+func (p *program) summary(results []*sim.Result) error {
+	type line struct {
+		name   string
+		reward float64 // a step
+		regret []float64
+	}
+	var lines []line
+	for _, r := range results {
+		l := line{name: r.Contender}
+		last := len(r.Checkpoints) - 1
+		for run := range r.Reward {
+			l.reward += r.Reward[run][last] / float64(r.Steps) / float64(r.Runs)
+			if r.Regret != nil {
+				l.regret = append(l.regret, r.Regret[run][last])
+			}
+		}
+		lines = append(lines, l)
+	}
+	slices.SortStableFunc(lines, func(a, b line) int {
+		if a.regret == nil || b.regret == nil {
+			return cmp.Compare(b.reward, a.reward)
+		}
+		return cmp.Compare(stat.Mean(a.regret, nil), stat.Mean(b.regret, nil))
+	})
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CONTENDER\tFINAL REGRET\tS.D.\t95 % OF THE MEAN\tREWARD A STEP")
+	for _, l := range lines {
+		regret, sd, interval := "-", "-", "-"
+		if l.regret != nil {
+			regret = fmt.Sprintf("%.1f", stat.Mean(l.regret, nil))
+		}
+		if len(l.regret) > 1 {
+			i := paper.Mean95(l.regret)
+			sd, interval = fmt.Sprintf("%.1f", stat.StdDev(l.regret, nil)), fmt.Sprintf("%.1f to %.1f", i.Low, i.High)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.4f\n", l.name, regret, sd, interval, l.reward)
+	}
+	return w.Flush()
+}
+
+// arguments makes what is wrong with positional arguments a usage error.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
