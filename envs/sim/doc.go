@@ -28,7 +28,12 @@
 // However the runs are shared out to workers, processes and machines, the
 // result file is the same byte for byte, provided that problem and algorithm
 // keep the contract of package envs (20 runs in one batch are 7 + 13 runs in
-// two).
+// two). What decides a result is the experiment's name, the Go types of problem
+// and algorithm, what JSON shows of them, runs, steps and seed. The version of
+// the program is recorded beside it, but a result of an older version is served
+// like any other: remove the results when a change of the code changes what a
+// declaration means. JSON shows neither unexported fields nor the types of
+// values in fields of interface type.
 //
 // # Interruption and sharing
 //
@@ -40,7 +45,6 @@
 // Claims are file locks (flock), which the operating system gives back when
 // their holder dies; a shared folder therefore needs working locks between its
 // machines, as NFS 4, CephFS, GPFS, or Lustre mounted with -o flock have. Where
-// locks do not reach across machines, runs are played twice, but the results
-// stay right, since nothing is read before it is whole and twice the same run
-// is the same file.
+// there are none, runs are played twice, but the results stay right, since
+// nothing is read before it is whole and the same run is the same file.
 package sim

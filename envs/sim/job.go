@@ -114,7 +114,8 @@ func (j *job) release(stakes []stake) {
 	}
 }
 
-// lock takes the named lock in the folder of parts; nil when it is held.
+// lock takes the named lock in the folder of parts; nil when it is held. Where
+// the file system has no locks, everybody gets it.
 func (j *job) lock(name string) (*flock.Flock, error) {
 	if err := os.MkdirAll(j.parts, 0o777); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
@@ -122,7 +123,7 @@ func (j *job) lock(name string) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(j.parts, name), flock.SetPermissions(0o666))
 	ok, err := lock.TryLock()
 	switch {
-	case ok:
+	case ok || errors.Is(err, errors.ErrUnsupported):
 		return lock, nil
 	case err == nil || errors.Is(err, fs.ErrNotExist): // the folder has just gone: its result will be seen
 		return nil, nil

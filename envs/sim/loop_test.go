@@ -43,21 +43,21 @@ func (a *always) Update(tr envs.Transition) error           { a.seen = append(a.
 
 func TestPlay(t *testing.T) {
 	env := &script{expected: []float64{0.25, 1, 0.5, -2}, reward: []float32{3, 4}}
-	policy := &always{actions: []int{0, 0}}
+	policy := &always{actions: []int{0, 1}}
 	var steps []int
 	var regrets [][]float64
 	err := sim.Play(context.Background(), env, policy, 2, sim.RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
 		steps = append(steps, step)
 		regrets = append(regrets, append([]float64(nil), regret...))
-		if tr.Candidates != 2 || !reflect.DeepEqual(tr.Actions, []int{0, 0}) || !reflect.DeepEqual(tr.Reward, env.reward) {
+		if tr.Candidates != 2 || !reflect.DeepEqual(tr.Actions, []int{0, 1}) || !reflect.DeepEqual(tr.Reward, env.reward) {
 			t.Errorf("recorded %+v", tr)
 		}
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Run 0: 1 - 0.25. Run 1 takes the best.
-	if want := [][]float64{{0.75, 0}, {0.75, 0}}; !reflect.DeepEqual(regrets, want) {
+	// Run 0: 1 - 0.25. Run 1: 0.5 + 2.
+	if want := [][]float64{{0.75, 2.5}, {0.75, 2.5}}; !reflect.DeepEqual(regrets, want) {
 		t.Errorf("regret %v, want %v", regrets, want)
 	}
 	if !reflect.DeepEqual(steps, []int{1, 2}) || len(policy.seen) != 2 || len(env.taken) != 2 {

@@ -178,7 +178,9 @@ func TestProcessesShareTheWork(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(t.TempDir(), "log")
 	o := order{Dir: dir, Log: log, Delay: time.Millisecond, Workers: 2, Stack: 4}
-	a, b := startChild(t, o), startChild(t, o)
+	a := startChild(t, o)
+	o.Stack = 3
+	b := startChild(t, o)
 	a.begin()
 	b.begin()
 	for _, c := range []*child{a, b} {

@@ -138,11 +138,13 @@ func onlyRun(text, run string) string {
 	return b.String()
 }
 
-// Damaged parts are refused as well.
+// Parts that are damaged, or of another run or other checkpoints, are refused
+// as well; the others are used.
 func TestPartRefused(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	dir := t.TempDir()
+	store := sim.Store{Dir: t.TempDir()}
 	e := lesson()
 	e.Contenders = e.Contenders[:1]
 	stacks := 0
@@ -151,50 +153,84 @@ func TestPartRefused(t *testing.T) {
 			cancel()
 		}
 	}}
-	if _, err := e.Run(ctx, sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 3}); !errors.Is(err, context.Canceled) {
+	if _, err := e.Run(ctx, store, sim.Options{Workers: 1, Stack: 3}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	kept := parts(t, dir)
+	kept := parts(t, store.Dir)
 	if len(kept) != 3 {
 		t.Fatalf("%d parts, want 3", len(kept))
 	}
-	text, err := os.ReadFile(kept[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kept[1], text[:len(text)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	results, err := e.Run(context.Background(), sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 3})
-	if len(results) != 0 || err == nil || !strings.Contains(err.Error(), kept[1]) {
-		t.Errorf("%d results, error %v, want one about %s", len(results), err, kept[1])
+	text := files(t, filepath.Dir(kept[1]))
+	right, other := text["run-00001.csv"], text["run-00000.csv"]
+	lines := strings.SplitAfter(unseal(right), "\n")
+	for name, content := range map[string]string{
+		"cut off":               right[:len(right)/2],
+		"of another run":        other,
+		"of other checkpoints":  seal(strings.Join(append(lines[:11:11], lines[12:]...), "")), // without step 1
+		"of another experiment": seal(strings.Replace(unseal(right), "# seed: 7", "# seed: 8", 1)),
+	} {
+		if err := os.WriteFile(kept[1], []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		results, err := e.Run(context.Background(), store, sim.Options{Workers: 1, Stack: 3})
+		if len(results) != 0 || err == nil || !strings.Contains(err.Error(), kept[1]) {
+			t.Errorf("%s: %d results, error %v, want one about %s", name, len(results), err, kept[1])
+		}
 	}
 	if err := os.Remove(kept[1]); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, e, sim.Store{Dir: dir}, sim.Options{})
+	mustRun(t, e, store, sim.Options{})
 	slow := make(map[string]string)
 	for name, text := range wanted(t) {
 		if strings.Contains(name, "slow") {
 			slow[name] = text
 		}
 	}
-	wantFiles(t, dir, slow)
+	wantFiles(t, store.Dir, slow)
+}
+
+// A file that turns up under the result's name while the runs are played is not
+// overwritten either.
+func TestForeignMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	var path string
+	for name := range wanted(t) {
+		if strings.Contains(name, "slow") {
+			path = filepath.Join(dir, name)
+		}
+	}
+	e := lesson()
+	e.Contenders = []sim.Contender{{Name: "slow student", Algorithm: student{Rate: 0.01, Stop: func() { os.WriteFile(path, []byte("mine"), 0o666) }}}}
+	results, err := e.Run(context.Background(), sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 20})
+	if len(results) != 0 || err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("%d results, error %v", len(results), err)
+	}
+	if text, err := os.ReadFile(path); string(text) != "mine" || err != nil {
+		t.Errorf("the file is now %q, %v", text, err)
+	}
 }
 
 // A folder that cannot be written is an error before anything is played. A file
-// in the place of a folder stops an administrator, too.
+// in the place of a folder, and a link to nowhere, stop an administrator, too.
 func TestFolderNotWritable(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "results")
+	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, []byte("not a folder"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "lesson")); err != nil {
+		t.Fatal(err)
+	}
 	log := filepath.Join(dir, "log")
-	for _, folder := range []string{file, filepath.Join(file, "below")} {
+	for folder, text := range map[string]string{
+		file:                        "not a directory",
+		filepath.Join(file, "down"): "not a directory",
+		dir:                         "results cannot be kept in " + filepath.Join(dir, "lesson"),
+	} {
 		results, err := loggedLesson(log, 0, 0).Run(context.Background(), sim.Store{Dir: folder}, sim.Options{})
-		if len(results) != 0 || err == nil || !strings.Contains(err.Error(), filepath.Join(folder, "lesson")) {
-			t.Errorf("%d results, error %v", len(results), err)
+		if len(results) != 0 || err == nil || !strings.Contains(err.Error(), filepath.Join(folder, "lesson")) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%d results, error %v, want %q", len(results), err, text)
 		}
 	}
 	if _, err := os.Stat(log); err == nil {

@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// simulate plays some runs of a contender together. Panics become errors: a
+// broken policy must not take the other contenders with it.
+func simulate(ctx context.Context, e Experiment, c Contender, runs []int, t *tally) (curves *Curves, err error) {
+	curves = NewCurves(len(runs), Checkpoints(e.Steps))
+	began := false
+	defer func() {
+		if v := recover(); v != nil {
+			cause, ok := v.(error)
+			if !ok {
+				cause = fmt.Errorf("%v", v)
+			}
+			err = fmt.Errorf("panic: %w\n%s", cause, debug.Stack())
+		}
+		if err != nil {
+			step := 0
+			if began {
+				step = curves.step + 1
+			}
+			err = blame(e, c, runs, step, err)
+		}
+	}()
+	problemSeeds := make([]uint64, len(runs))
+	policySeeds := make([]uint64, len(runs))
+	for i, run := range runs {
+		problemSeeds[i] = e.ProblemSeeds(run, 1)[0]
+		policySeeds[i] = e.PolicySeeds(run, 1)[0]
+	}
+	env, err := e.Problem.New(problemSeeds)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := c.Algorithm.New(e.Problem.Spec(), policySeeds)
+	if err != nil {
+		return nil, err
+	}
+	if n := env.Observe().Runs; n != len(runs) {
+		return nil, fmt.Errorf("environment has %d runs for %d seeds", n, len(runs))
+	}
+	began = true
+	t.begin(len(runs))
+	err = Play(ctx, env, policy, e.Steps, RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
+		curves.Record(step, tr, regret)
+		t.Record(step, tr, regret)
+	}))
+	return curves, err
+}
