@@ -139,7 +139,19 @@ func TestLogLogAxes(t *testing.T) {
 	}
 	near(t, "bottom", p.Y.Min, 3/1.5)
 	near(t, "top", p.Y.Max, 3+math.Sqrt(27)) // deviations -3, -3, 6
-	write(t, p)
+	alone := write(t, p)
+
+	// Who has no regret at all does not keep the others from being drawn.
+	none := three("none")
+	none.Regret = [][]float64{{0, 0}, {0, 0}, {0, 0}}
+	p, err = figure.RegretLogLog([]*sim.Result{none, r}, figure.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "bottom beside none", p.Y.Min, 3/1.5)
+	if bytes.Equal(write(t, p), alone) {
+		t.Error("a contender without regret is not told of")
+	}
 }
 
 func TestSeriesErrors(t *testing.T) {

@@ -33,7 +33,8 @@ func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
 
 // RegretLogLog is Regret with logarithmic axes, on which growth as a power of
 // the step is a straight line and linear growth has slope 1. A line begins at
-// the first checkpoint at which its mean is above 0.
+// the first checkpoint at which its mean is above 0; a contender whose mean is
+// never above 0 has no line, and the key says so.
 func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
 	return regret(results, Axes{LogX: true, LogY: true}, opt)
 }
@@ -120,6 +121,10 @@ func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot
 		if err != nil {
 			return nil, fmt.Errorf("figure: contender %q of %q: %w", names[i], results[i].Experiment, err)
 		}
+		if len(area.XYs) == 0 {
+			entries[i] = entry{name: names[i] + " (0)", y: math.Inf(-1)}
+			continue
+		}
 		area.Fill = faint(colour(styles[i]))
 		p.Add(area)
 		line := &Band{XYs: area.XYs, LineStyle: line(styles[i])}
@@ -131,7 +136,12 @@ func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot
 	// The best line lies on top, and all lines on all areas.
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.y, a.y) })
 	for _, e := range entries {
-		p.Add(e.thumbs[1].(*Band))
+		if e.thumbs != nil {
+			p.Add(e.thumbs[1].(*Band))
+		}
+	}
+	if math.IsInf(lowest, 1) {
+		return nil, errors.New("figure: nothing is above 0, so there is nothing to draw on a logarithmic axis")
 	}
 	if axes.LogY {
 		// The areas may reach to 0 or below; the axis begins under the lowest mean.
@@ -168,9 +178,6 @@ func (c curve) band(positive, interval bool) (*Band, error) {
 			}
 			b.Low, b.High = append(b.Low, mean-half), append(b.High, mean+half)
 		}
-	}
-	if len(b.XYs) == 0 {
-		return nil, errors.New("nothing above 0 to draw on a logarithmic axis")
 	}
 	return b, nil
 }

@@ -55,7 +55,9 @@ type Part struct {
 
 // TheoryResult is what the study of the paper's theory measured.
 type TheoryResult struct {
-	// Setting says how much was drawn: "20,000 updates a point".
+	// Scale is the fraction of the reported numbers' draws, and Setting says
+	// in words how many that were: "20,000 updates a point".
+	Scale   float64
 	Setting string
 	// Bias is the mean of p_hat - p for a number of contexts, where p is the
 	// exact marginal probability.

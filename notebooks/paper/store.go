@@ -47,7 +47,8 @@ func Stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
 	return best, err
 }
 
-const theoryFile = "theory.json"
+// TheoryFile is the name of the theory study's result in the store's folder.
+const TheoryFile = "theory.json"
 
 // Save keeps the theory study's result in the store's folder, in place of an
 // earlier one.
@@ -59,7 +60,7 @@ func (t *TheoryResult) Save(store sim.Store) error {
 	if err := os.MkdirAll(store.Dir, 0o777); err != nil {
 		return fmt.Errorf("paper: %w", err)
 	}
-	path := filepath.Join(store.Dir, theoryFile)
+	path := filepath.Join(store.Dir, TheoryFile)
 	temporary := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
 	if err := os.WriteFile(temporary, append(text, '\n'), 0o666); err != nil {
 		os.Remove(temporary)
@@ -74,7 +75,7 @@ func (t *TheoryResult) Save(store sim.Store) error {
 // StoredTheory returns what Save kept. The error wraps [fs.ErrNotExist] when
 // there is nothing.
 func StoredTheory(store sim.Store) (*TheoryResult, error) {
-	path := filepath.Join(store.Dir, theoryFile)
+	path := filepath.Join(store.Dir, TheoryFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("paper: %w", err)

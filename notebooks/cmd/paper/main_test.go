@@ -310,6 +310,12 @@ func TestReproduce(t *testing.T) {
 	if !reflect.DeepEqual(s.executed, want) {
 		t.Errorf("executed %q, want %q", s.executed, want)
 	}
+	// The measured theory is kept: a smaller scale must not replace it.
+	s.theory = func(context.Context, float64) (*paper.TheoryResult, error) { return nil, errors.New("measured again") }
+	s.run(0, "reproduce", "-out", out, "-scale", "0.05")
+	s.contains(s.out.String(), "stored already, of scale 0.1")
+	s.run(1, "reproduce", "-out", out, "-scale", "0.2")
+	s.contains(s.err.String(), "measured again")
 	for _, name := range []string{"claims.md", "results/theory.json", "figures/toy-mixed-loglog.png"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
 			t.Error(err)

@@ -71,10 +71,15 @@ func (p *program) reproduce(ctx context.Context) error {
 		phase(e.Name, func() error { return p.play(ctx, store, e.Scale(p.scale)) })
 	}
 	phase("theory", func() error {
+		if stored, err := paper.StoredTheory(store); err == nil && stored.Scale >= p.scale {
+			fmt.Fprintf(p.stdout, "stored already, of scale %v; without %s it is measured again\n", stored.Scale, filepath.Join(store.Dir, paper.TheoryFile))
+			return nil
+		}
 		result, err := p.theory(ctx, p.scale)
 		if err != nil {
 			return err
 		}
+		result.Scale = p.scale
 		return result.Save(store)
 	})
 	phase("figures", func() error { return p.plotAll(ctx, p.experiments, true) })

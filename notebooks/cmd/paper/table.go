@@ -57,7 +57,7 @@ func (p *program) claims() (claims []paper.Claim, files []string, err error) {
 	}
 	theory, err := paper.StoredTheory(store)
 	if err == nil {
-		files = append(files, filepath.Join(store.Dir, "theory.json"))
+		files = append(files, filepath.Join(store.Dir, paper.TheoryFile))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		errs = append(errs, err)
 	}
