@@ -135,8 +135,8 @@ func goflags(flags []string) string {
 }
 
 // execute runs one cell, which is counted where it is part of the notebook. The
-// reason is empty when the cell was good; the error
-// is of the kernel, not of the cell, or ctx's.
+// reason is empty when the cell was good; the error is of the kernel, not of the
+// cell, or ctx's.
 func (p *process) execute(ctx context.Context, source string, counted bool, timeout time.Duration, o *outputs, byID displays) (reason string, err error) {
 	id, err := p.client.request(p.client.shell, "execute_request", map[string]any{
 		"code":             source,

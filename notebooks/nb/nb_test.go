@@ -1,0 +1,417 @@
+package nb_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/nb"
+)
+
+// Cells end programs, so each test runs its cell in a process of its own: this
+// one again, with the cell's name in the environment.
+const cellVariable = "NB_TEST_CELL"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(cellVariable); name != "" {
+		cells[name]()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+var cells = map[string]func(){
+	"show": func() { nb.Show(line(), "a line") },
+	"size": func() { nb.ShowSize(line(), "a small line", 2*vg.Inch, vg.Inch) },
+	"grid": func() { nb.ShowGrid(2, "three lines", line(), line(), line()) },
+	"bad grid": func() {
+		defer func() { fmt.Println(recover()) }()
+		nb.ShowGrid(0, "no column", line())
+	},
+	"texts": func() {
+		nb.Text("1 < 2\n  & 3")
+		nb.Markdown("*x*")
+		nb.HTML("<hr>", "---")
+	},
+	"table": func() { nb.Table([]string{"name", "x"}, [][]string{{"a < b", "1"}, {"c", "22"}}) },
+	"bad table": func() {
+		defer func() { fmt.Println(recover()) }()
+		nb.Table([]string{"name", "x"}, [][]string{{"a", "1"}, {"b"}})
+	},
+	"must": func() { fmt.Println(nb.Must(7, nil)) },
+	"must not": func() {
+		nb.Text("before")
+		nb.Must(os.Open("/no/such/file"))
+		nb.Text("after")
+	},
+	"bar": func() {
+		update := nb.Bar()
+		update(sim.Status{Total: 100, Done: 25, Contender: "PG<R", Regret: 12.34})
+		update(sim.Status{Total: 100, Done: 26}) // too soon
+		update(sim.Status{Total: 100, Done: 100})
+	},
+	"served bar": func() { nb.Bar()(sim.Status{Total: 100, Done: 100, Served: 100}) },
+	"scale":      func() { fmt.Println(nb.Scale()) },
+	"store":      func() { fmt.Println(nb.Store().Dir) },
+	"context": func() {
+		ctx := nb.Context()
+		syscall.Kill(os.Getpid(), syscall.SIGINT)
+		select {
+		case <-ctx.Done():
+			fmt.Println("interrupted")
+		case <-time.After(10 * time.Second):
+		}
+	},
+	"run": func() {
+		for range 2 {
+			for _, r := range nb.Run(experiment) {
+				fmt.Println(r.Contender, r.Runs, r.Steps)
+			}
+		}
+	},
+	"interrupted run": func() {
+		nb.Context()
+		slow := experiment
+		slow.Contenders = []sim.Contender{{Name: "stopper", Algorithm: first{Stop: true}}}
+		slow.Steps = 1_000_000
+		nb.Run(slow)
+	},
+}
+
+func line() *plot.Plot {
+	p := plot.New()
+	p.Title.Text = "title"
+	p.Add(plotter.NewFunction(func(x float64) float64 { return x }))
+	return p
+}
+
+var experiment = sim.Experiment{
+	Name:       "test",
+	Problem:    envs.Linear{},
+	Contenders: []sim.Contender{{Name: "first", Algorithm: first{}}},
+	Runs:       3,
+	Steps:      200,
+}
+
+// first always takes the first candidate. It says when it is made, and can
+// interrupt its own process in the middle of a run.
+type first struct{ Stop bool }
+
+func (f first) New(envs.Spec, []uint64) (envs.Policy, error) {
+	fmt.Println("made")
+	return &firstPolicy{stop: f.Stop}, nil
+}
+
+type firstPolicy struct{ stop bool }
+
+func (p *firstPolicy) Act(dst []int, _ envs.Observation) error {
+	clear(dst)
+	if p.stop {
+		p.stop = false
+		syscall.Kill(os.Getpid(), syscall.SIGINT)
+	}
+	return nil
+}
+
+func (*firstPolicy) Update(envs.Transition) error { return nil }
+
+// outcome is what a cell has done.
+type outcome struct {
+	shown          []protocol.DisplayData
+	stdout, stderr string
+	status         int
+}
+
+// run runs a cell as an ordinary program.
+func run(t *testing.T, cell string, env ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), "GONB_PIPE=", "PAPER_SCALE=", "PAPER_OUT=", "GONB_DIR=", cellVariable+"="+cell), env...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{stdout: stdout.String(), stderr: stderr.String(), status: cmd.ProcessState.ExitCode()}
+}
+
+// runInNotebook runs a cell as the GoNB kernel does, with two named pipes: one
+// for what is to be shown, one for answers.
+func runInNotebook(t *testing.T, cell string, env ...string) outcome {
+	t.Helper()
+	dir := t.TempDir()
+	pipe, back := filepath.Join(dir, "pipe"), filepath.Join(dir, "back")
+	var files []*os.File
+	for _, name := range []string{pipe, back} {
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// Opened for both, so that it does not wait for the other side.
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	var shown []protocol.DisplayData
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		in, out := gob.NewDecoder(files[0]), gob.NewEncoder(files[1])
+		for {
+			var d protocol.DisplayData
+			if in.Decode(&d) != nil {
+				return
+			}
+			if v, ok := d.Data[protocol.MIMECommValue].(protocol.CommValue); ok {
+				out.Encode(&protocol.CommValue{Address: protocol.GonbuiSyncAckAddress, Value: v.Value})
+				continue
+			}
+			shown = append(shown, d)
+		}
+	}()
+	o := run(t, cell, append(env, "GONB_PIPE="+pipe, "GONB_PIPE_BACK="+back)...)
+	files[0].Close()
+	files[1].Close()
+	<-done
+	o.shown = shown
+	return o
+}
+
+// good checks that a cell has ended well and returns what it showed.
+func (o outcome) good(t *testing.T, shown int) []protocol.DisplayData {
+	t.Helper()
+	if o.status != 0 || o.stderr != "" || o.stdout != "" || len(o.shown) != shown {
+		t.Fatalf("status %d, stderr %q, stdout %q, %d outputs; want %d outputs alone", o.status, o.stderr, o.stdout, len(o.shown), shown)
+	}
+	return o.shown
+}
+
+// picture decodes the PNG of an output and checks its sizes.
+func picture(t *testing.T, d protocol.DisplayData, alt string, pixels image.Point, width, height int) image.Image {
+	t.Helper()
+	raw, _ := d.Data[protocol.MIMEImagePNG].([]byte)
+	im, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if im.Bounds().Size() != pixels {
+		t.Errorf("the picture has %v pixels, want %v", im.Bounds().Size(), pixels)
+	}
+	if got := d.Data[protocol.MIMETextPlain]; got != alt {
+		t.Errorf("text is %q, want %q", got, alt)
+	}
+	if got, want := d.Metadata["image/png"], (map[string]int{"width": width, "height": height}); !reflect.DeepEqual(got, want) {
+		t.Errorf("metadata is %v, want %v", got, want)
+	}
+	return im
+}
+
+// blank tells whether a part of a picture is white.
+func blank(im image.Image, r image.Rectangle) bool {
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			if color.GrayModel.Convert(im.At(x, y)).(color.Gray).Y < 255 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Pixels are inches times 192; the sizes in the metadata are inches times 96,
+// the pixels of CSS.
+func TestShow(t *testing.T) {
+	im := picture(t, runInNotebook(t, "show").good(t, 1)[0], "a line", image.Pt(1229, 768), 614, 384)
+	if blank(im, im.Bounds()) {
+		t.Error("the picture is empty")
+	}
+	picture(t, runInNotebook(t, "size").good(t, 1)[0], "a small line", image.Pt(384, 192), 192, 96)
+	if o := run(t, "show"); o.stdout != "a line\n" {
+		t.Errorf("outside a notebook it prints %q, want the text", o.stdout)
+	}
+}
+
+func TestShowGrid(t *testing.T) {
+	// Three plots of 9.6/2 by 9.6/2*0.66 inches in two rows.
+	im := picture(t, runInNotebook(t, "grid").good(t, 1)[0], "three lines", image.Pt(1843, 1217), 922, 608)
+	w, h := im.Bounds().Dx(), im.Bounds().Dy()
+	for i, want := range []bool{false, false, false, true} {
+		x, y := i%2*w/2, i/2*h/2
+		if got := blank(im, image.Rect(x, y, x+w/2, y+h/2)); got != want {
+			t.Errorf("tile %d empty: %v, want %v", i, got, want)
+		}
+	}
+	const want = "nb: a grid of 1 plots in 0 columns\n"
+	if o := run(t, "bad grid"); o.stdout != want {
+		t.Errorf("panic is %q, want %q", o.stdout, want)
+	}
+}
+
+func TestTexts(t *testing.T) {
+	want := []map[protocol.MIMEType]any{
+		{protocol.MIMETextHTML: "<pre>1 &lt; 2\n  &amp; 3</pre>", protocol.MIMETextPlain: "1 < 2\n  & 3"},
+		{protocol.MIMETextMarkdown: "*x*", protocol.MIMETextPlain: "*x*"},
+		{protocol.MIMETextHTML: "<hr>", protocol.MIMETextPlain: "---"},
+	}
+	for i, d := range runInNotebook(t, "texts").good(t, len(want)) {
+		if !reflect.DeepEqual(d.Data, want[i]) {
+			t.Errorf("output %d is %v, want %v", i, d.Data, want[i])
+		}
+	}
+	if o := run(t, "texts"); o.stdout != "1 < 2\n  & 3\n*x*\n---\n" {
+		t.Errorf("outside a notebook it prints %q", o.stdout)
+	}
+}
+
+func TestTable(t *testing.T) {
+	d := runInNotebook(t, "table").good(t, 1)[0]
+	const plain = "name   x\na < b  1\nc      22"
+	if got := d.Data[protocol.MIMETextPlain]; got != plain {
+		t.Errorf("text is %q, want %q", got, plain)
+	}
+	rich := fmt.Sprint(d.Data[protocol.MIMETextHTML])
+	if strings.Count(rich, "<tr>") != 3 || strings.Count(rich, "<th ") != 2 || strings.Count(rich, "<td ") != 4 || !strings.Contains(rich, ">a &lt; b</td>") {
+		t.Errorf("table is %s", rich)
+	}
+	if o := run(t, "table"); o.stdout != plain+"\n" {
+		t.Errorf("outside a notebook it prints %q", o.stdout)
+	}
+	const want = "nb: row 1 of the table has 1 cells, the header has 2\n"
+	if o := run(t, "bad table"); o.stdout != want {
+		t.Errorf("panic is %q, want %q", o.stdout, want)
+	}
+}
+
+func TestMust(t *testing.T) {
+	if o := run(t, "must"); o.status != 0 || o.stdout != "7\n" {
+		t.Errorf("status %d, stdout %q; want 0 and the value", o.status, o.stdout)
+	}
+	o := runInNotebook(t, "must not")
+	if o.status != 1 || o.stderr != "open /no/such/file: no such file or directory\n" {
+		t.Errorf("status %d, stderr %q; want 1 and the error", o.status, o.stderr)
+	}
+	if len(o.shown) != 1 || o.shown[0].Data[protocol.MIMETextPlain] != "before" {
+		t.Errorf("outputs are %v, want what came before the error", o.shown)
+	}
+}
+
+func TestUnreachableNotebookFailsTheCell(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	o := run(t, "texts", "GONB_PIPE="+gone, "GONB_PIPE_BACK="+gone)
+	if o.status != 1 || !strings.Contains(o.stderr, "nb: the notebook cannot be reached: ") {
+		t.Errorf("status %d, stderr %q; want 1 and the reason", o.status, o.stderr)
+	}
+}
+
+func TestBar(t *testing.T) {
+	shown := runInNotebook(t, "bar").good(t, 2)
+	first := fmt.Sprint(shown[0].Data[protocol.MIMETextHTML])
+	for _, part := range []string{`value="25" max="100"`, " 25 %", "PG&lt;R", "regret 12.3"} {
+		if !strings.Contains(first, part) {
+			t.Errorf("bar is %s, want %s in it", first, part)
+		}
+	}
+	if shown[0].DisplayID == "" || shown[1].DisplayID != shown[0].DisplayID || shown[1].Data[protocol.MIMETextHTML] != "" {
+		t.Errorf("last output is %v, want the bar erased", shown[1])
+	}
+	runInNotebook(t, "served bar").good(t, 0)
+	run(t, "bar").good(t, 0) // stderr is no terminal here
+}
+
+func TestScale(t *testing.T) {
+	for _, test := range []struct {
+		value, stdout, stderr string
+	}{
+		{"", "0.1\n", ""},
+		{"1", "1\n", ""},
+		{"2.5e-3", "0.0025\n", ""},
+		{"0", "", "PAPER_SCALE is \"0\", want a positive number\n"},
+		{"-1", "", "PAPER_SCALE is \"-1\", want a positive number\n"},
+		{"NaN", "", "PAPER_SCALE is \"NaN\", want a positive number\n"},
+		{"Inf", "", "PAPER_SCALE is \"Inf\", want a positive number\n"},
+		{"much", "", "PAPER_SCALE is \"much\", want a positive number\n"},
+	} {
+		o := run(t, "scale", "PAPER_SCALE="+test.value)
+		status := 0
+		if test.stderr != "" {
+			status = 1
+		}
+		if o.status != status || o.stdout != test.stdout || o.stderr != test.stderr {
+			t.Errorf("%q: status %d, stdout %q, stderr %q; want %d, %q, %q", test.value, o.status, o.stdout, o.stderr, status, test.stdout, test.stderr)
+		}
+	}
+}
+
+func TestStore(t *testing.T) {
+	if o := run(t, "store", "PAPER_OUT=/somewhere"); o.stdout != "/somewhere/results\n" {
+		t.Errorf("store is %q, want /somewhere/results", o.stdout)
+	}
+	here, err := os.Getwd() // notebooks/nb of the repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(filepath.Dir(here), "out", "results") + "\n"
+	if o := run(t, "store"); o.stdout != want {
+		t.Errorf("store is %q, want %q", o.stdout, want)
+	}
+	elsewhere := t.TempDir()
+	if o := run(t, "store", "GONB_DIR="+elsewhere); o.status != 1 || !strings.Contains(o.stderr, elsewhere) || !strings.Contains(o.stderr, "PAPER_OUT") {
+		t.Errorf("outside the repository: status %d, stderr %q; want 1 and what to do", o.status, o.stderr)
+	}
+}
+
+func TestContext(t *testing.T) {
+	if o := run(t, "context"); o.stdout != "interrupted\n" {
+		t.Errorf("the program prints %q, stderr %q", o.stdout, o.stderr)
+	}
+}
+
+func TestRun(t *testing.T) {
+	out := t.TempDir()
+	o := run(t, "run", "PAPER_SCALE=0.25", "PAPER_OUT="+out)
+	// 200 steps at a scale of 0.25; the second time they come from the store.
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	made := 0
+	for len(lines) > 0 && lines[0] == "made" {
+		lines, made = lines[1:], made+1
+	}
+	if want := []string{"first 3 50", "first 3 50"}; made == 0 || !reflect.DeepEqual(lines, want) || o.status != 0 {
+		t.Errorf("status %d, the policy was made %d times, then %q; want %q\n%s", o.status, made, lines, want, o.stderr)
+	}
+	if files, _ := filepath.Glob(filepath.Join(out, "results", "test", "first-*.csv")); len(files) != 1 {
+		t.Errorf("files are %v, want one result", files)
+	}
+	o = run(t, "run", "PAPER_SCALE=0.25", "PAPER_OUT=/dev/null")
+	if o.status != 1 || o.stderr == "" {
+		t.Errorf("status %d, stderr %q; want 1 and why nothing can be stored", o.status, o.stderr)
+	}
+}
+
+func TestRunIsInterrupted(t *testing.T) {
+	o := run(t, "interrupted run", "PAPER_SCALE=1", "PAPER_OUT="+t.TempDir())
+	if o.status != 1 || !strings.Contains(o.stderr, "interrupted; contenders that are finished are kept") {
+		t.Errorf("status %d, stderr %q; want 1 and that it was interrupted", o.status, o.stderr)
+	}
+}

@@ -1,0 +1,94 @@
+package nb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+// DefaultScale is the fraction of an experiment's steps that a notebook plays
+// unless PAPER_SCALE says otherwise: as much as somebody waits for.
+const DefaultScale = 0.1
+
+// Run plays an experiment at the scale and into the store that the notebook is
+// run with, under a progress bar, and returns the results in the order of the
+// contenders. What the store already holds is not played again. An error fails
+// the cell, and so does the interrupt button; finished contenders are kept and
+// are not played again either.
+func Run(e sim.Experiment) []*sim.Result {
+	b := newBar()
+	opt := paper.Options()
+	opt.Progress = b.update
+	results, err := e.Scale(Scale()).Run(Context(), Store(), opt)
+	b.erase()
+	if errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("interrupted; contenders that are finished are kept in the store: %w", err)
+	}
+	return Must(results, err)
+}
+
+// Scale is the fraction of an experiment's steps to play: the environment
+// variable PAPER_SCALE, else DefaultScale. A value that is not a positive
+// number fails the cell.
+func Scale() float64 {
+	text := os.Getenv("PAPER_SCALE")
+	if text == "" {
+		return DefaultScale
+	}
+	scale, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(scale > 0) || math.IsInf(scale, 1) {
+		Check(fmt.Errorf("PAPER_SCALE is %q, want a positive number", text))
+	}
+	return scale
+}
+
+// Store is where results are kept: the folder results in PAPER_OUT, or in
+// notebooks/out of this repository where the environment does not set it. The
+// repository is looked for from the notebook's folder upwards; a notebook
+// outside it without PAPER_OUT fails the cell.
+func Store() sim.Store {
+	out := os.Getenv("PAPER_OUT")
+	if out == "" {
+		// The kernel says where the notebook is; a cell may have changed its own
+		// working directory.
+		dir := os.Getenv("GONB_DIR")
+		if dir == "" {
+			dir = Must(os.Getwd())
+		}
+		out = filepath.Join(Must(repository(dir)), "notebooks", "out")
+	}
+	return sim.Store{Dir: filepath.Join(out, "results")}
+}
+
+// repository finds the root of this repository from a folder in it.
+func repository(from string) (string, error) {
+	const module = "module github.com/contextrec/contextrec"
+	for dir := from; ; dir = filepath.Dir(dir) {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if first, _, _ := strings.Cut(string(mod), "\n"); err == nil && strings.TrimSpace(first) == module {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not in the repository of this module: set PAPER_OUT to the folder for results", from)
+		}
+	}
+}
+
+// Context is cancelled by the notebook's interrupt button, or by Ctrl-C. A
+// program that does not end within 5 seconds then is killed by the kernel.
+func Context() context.Context { return interruptible() }
+
+var interruptible = sync.OnceValue(func() context.Context {
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
+	return ctx
+})
