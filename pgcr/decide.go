@@ -18,11 +18,11 @@ type decider struct {
 }
 
 func (d *decider) init(a *Agent) (err error) {
-	runs, last := a.Runs(), a.config.Hidden[len(a.config.Hidden)-1]
+	runs := a.Runs()
 	if d.contexts, err = NewContexts(a.backend, runs, a.spec.Candidates, a.spec.Dim, false); err != nil {
 		return err
 	}
-	if d.mask, err = NewInput(a.backend, runs, 1, last); err != nil {
+	if d.mask, err = NewInput(a.backend, runs, 1, a.actor.Network.MaskUnits()); err != nil {
 		return err
 	}
 	actor, critic := a.actor.Network, a.critic.Network

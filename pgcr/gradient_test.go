@@ -57,7 +57,7 @@ func TestNetworkGradient(t *testing.T) {
 				rng := rand.New(rand.NewPCG(7, uint64(len(net.Hidden))))
 				params, columns, rows := networkInputs(rng, net, runs, n)
 				weights := normal(rng, runs, n)
-				mask := fixed(1, runs, 1, net.Hidden[len(net.Hidden)-1])
+				mask := fixed(1, runs, 1, net.MaskUnits())
 				if dropped {
 					tensors.MustMutableFlatData(mask, func(flat []float64) {
 						for i := range flat {

@@ -94,7 +94,7 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 
 func newLearner(a *Agent, sessions bool) (*learner, error) {
 	c, runs, dim := a.config, a.Runs(), a.spec.Dim
-	b, m, last := c.BatchSize, a.spec.Candidates, c.Hidden[len(c.Hidden)-1]
+	b, m, last := c.BatchSize, a.spec.Candidates, a.actor.Network.MaskUnits()
 	l := &learner{sessions: sessions, sarsa: sessions && c.Discount > 0, units: last, steps: make([]int, b), rival: make([]float32, dim)}
 	count := 0
 	if sessions {

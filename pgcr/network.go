@@ -25,50 +25,64 @@ type Network struct {
 // up to a multiple of the vector units' 16 values.
 func Width(dim int) int { return (dim + 1 + 15) / 16 * 16 }
 
-// step turns positive activations into 1 and leaves zeros: min(h*steep, 1).
+// lanes rounds the units of a layer up to the rows that the matrix kernels take
+// at a time. The added units have zero weights, in and out: they are never
+// active, so their gradients are zero and they stay as they are.
+func lanes(units int) int { return (units + 3) / 4 * 4 }
+
+// steep turns positive activations into 1 and leaves zeros: min(h*steep, 1).
 // Two plain passes cost a third of a comparison and a selection on the Go
 // backend. Activations below 1/steep do not occur but as zeros.
 const steep = 1e30
 
 // Shapes returns the dimensions of each parameter for R runs: the first layer
 // [R, H, Width], further layers [R, H, inputs] and [R, H, 1], the output
-// weights [R, 1, H], and the output bias [R, 1, 1] if there is one.
+// weights [R, 1, H], and the output bias [R, 1, 1] if there is one. H is the
+// number of units, rounded up to a multiple of 4.
 func (n Network) Shapes(runs int) [][]int {
-	dims := [][]int{{runs, n.Hidden[0], Width(n.Dim)}}
+	dims := [][]int{{runs, lanes(n.Hidden[0]), Width(n.Dim)}}
 	for l := 1; l < len(n.Hidden); l++ {
-		dims = append(dims, []int{runs, n.Hidden[l], n.Hidden[l-1]}, []int{runs, n.Hidden[l], 1})
+		h := lanes(n.Hidden[l])
+		dims = append(dims, []int{runs, h, lanes(n.Hidden[l-1])}, []int{runs, h, 1})
 	}
-	dims = append(dims, []int{runs, 1, n.Hidden[len(n.Hidden)-1]})
+	dims = append(dims, []int{runs, 1, n.MaskUnits()})
 	if n.Bias {
 		dims = append(dims, []int{runs, 1, 1})
 	}
 	return dims
 }
 
+// MaskUnits returns the length of a dropout mask: the units of the last hidden
+// layer, rounded up as in Shapes.
+func (n Network) MaskUnits() int { return lanes(n.Hidden[len(n.Hidden)-1]) }
+
 // Init draws the initial parameters of one run on the host, uniformly within
-// one over the square root of a unit's inputs, in the order of its parameters.
+// one over the square root of a unit's inputs, in the order and the shapes of
+// Shapes.
 func (n Network) Init(rng *rand.Rand) [][]float32 {
-	uniform := func(count, inputs int) []float32 {
+	// uniform draws a matrix of units rows with so many inputs each, and rounds
+	// it up with zeros to rows of the given width.
+	uniform := func(units, columns, inputs, rows, width int) []float32 {
 		limit := 1 / math.Sqrt(float64(inputs))
-		w := make([]float32, count)
-		for i := range w {
-			w[i] = float32((2*rng.Float64() - 1) * limit)
+		w := make([]float32, rows*width)
+		for h := range units {
+			for i := range columns {
+				w[h*width+i] = float32((2*rng.Float64() - 1) * limit)
+			}
 		}
 		return w
 	}
-	width := Width(n.Dim)
-	first := make([]float32, n.Hidden[0]*width)
-	for h := range n.Hidden[0] {
-		copy(first[h*width:], uniform(n.Dim+1, n.Dim)) // the padding stays zero for ever
-	}
-	params := [][]float32{first}
+	params := [][]float32{uniform(n.Hidden[0], n.Dim+1, n.Dim, lanes(n.Hidden[0]), Width(n.Dim))}
 	for l := 1; l < len(n.Hidden); l++ {
-		params = append(params, uniform(n.Hidden[l]*n.Hidden[l-1], n.Hidden[l-1]), uniform(n.Hidden[l], n.Hidden[l-1]))
+		units, inputs := n.Hidden[l], n.Hidden[l-1]
+		params = append(params,
+			uniform(units, inputs, inputs, lanes(units), lanes(inputs)),
+			uniform(units, 1, inputs, lanes(units), 1))
 	}
 	last := n.Hidden[len(n.Hidden)-1]
-	params = append(params, uniform(last, last))
+	params = append(params, uniform(1, last, last, 1, lanes(last)))
 	if n.Bias {
-		params = append(params, uniform(1, last))
+		params = append(params, uniform(1, 1, last, 1, 1))
 	}
 	return params
 }

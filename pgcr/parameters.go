@@ -167,10 +167,12 @@ type ContextWriter struct {
 // Write sets the columns first, first+1, ... of run r to contexts, [count, D].
 func (w ContextWriter) Write(r, first int, contexts []float32) {
 	count, width := len(contexts)/w.dim, Width(w.dim)
-	for d := range w.dim {
-		to := w.columns[(r*width+d)*w.n+first:][:count]
-		for i := range to {
-			to[i] = contexts[i*w.dim+d]
+	columns := w.columns[r*width*w.n : (r+1)*width*w.n]
+	for i := range count {
+		at := first + i
+		for _, x := range contexts[i*w.dim : (i+1)*w.dim] {
+			columns[at] = x
+			at += w.n
 		}
 	}
 	if w.rows == nil {
