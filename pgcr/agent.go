@@ -100,7 +100,7 @@ func (a *Agent) Steps() int64 { return a.steps }
 // Act samples an action for each run from the policy (13), under one fresh
 // dropout mask a run.
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
-	CheckObservation(a.spec, a.Runs(), obs)
+	obs.Check(a.spec, a.Runs())
 	if len(dst) != a.Runs() {
 		panic(fmt.Sprintf("pgcr: %d actions for %d runs", len(dst), a.Runs()))
 	}
@@ -154,7 +154,7 @@ func (a *Agent) ProbabilitiesOfMask(dst []float64, obs envs.Observation, seed ui
 }
 
 func (a *Agent) probabilities(dst []float64, obs envs.Observation, masks func(r int) *rand.PCG) error {
-	CheckObservation(a.spec, a.Runs(), obs)
+	obs.Check(a.spec, a.Runs())
 	m := a.spec.Candidates
 	if len(dst) != a.Runs()*m {
 		panic(fmt.Sprintf("pgcr: room for %d probabilities, want %d", len(dst), a.Runs()*m))
@@ -173,7 +173,7 @@ func (a *Agent) probabilities(dst []float64, obs envs.Observation, masks func(r 
 // Values writes the critic's estimate f(c) of the value of each candidate to
 // dst, [R, M].
 func (a *Agent) Values(dst []float64, obs envs.Observation) error {
-	CheckObservation(a.spec, a.Runs(), obs)
+	obs.Check(a.spec, a.Runs())
 	if len(dst) != a.Runs()*a.spec.Candidates {
 		panic(fmt.Sprintf("pgcr: room for %d values, want %d", len(dst), a.Runs()*a.spec.Candidates))
 	}
@@ -183,7 +183,7 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 // Update appends the step to the history and, every UpdateEvery steps, learns
 // from a batch of it.
 func (a *Agent) Update(tr envs.Transition) error {
-	CheckTransition(a.spec, a.Runs(), tr)
+	tr.Check(a.spec, a.Runs())
 	if err := CheckFinite(tr); err != nil {
 		return err
 	}
@@ -214,36 +214,6 @@ func shuffle(order []int, rng *rand.Rand) {
 		j := rng.IntN(i + 1)
 		order[i] = order[j]
 		order[j] = i
-	}
-}
-
-// CheckObservation panics unless obs has the shape that a policy was made for.
-func CheckObservation(spec envs.Spec, runs int, obs envs.Observation) {
-	switch {
-	case obs.Runs != runs:
-		panic(fmt.Sprintf("pgcr: observation has %d runs, policy was made for %d", obs.Runs, runs))
-	case obs.Candidates != spec.Candidates:
-		panic(fmt.Sprintf("pgcr: observation has %d candidates, policy was made for %d", obs.Candidates, spec.Candidates))
-	case obs.Dim != spec.Dim:
-		panic(fmt.Sprintf("pgcr: observation has dimension %d, policy was made for %d", obs.Dim, spec.Dim))
-	case len(obs.Contexts) != runs*spec.Candidates*spec.Dim:
-		panic(fmt.Sprintf("pgcr: observation has %d context values, its shape wants %d", len(obs.Contexts), runs*spec.Candidates*spec.Dim))
-	case obs.Session != nil && len(obs.Session) != runs:
-		panic(fmt.Sprintf("pgcr: observation has %d sessions for %d runs", len(obs.Session), runs))
-	}
-}
-
-// CheckTransition panics unless tr has the shape that a policy was made for.
-func CheckTransition(spec envs.Spec, runs int, tr envs.Transition) {
-	CheckObservation(spec, runs, tr.Observation)
-	if len(tr.Actions) != runs || len(tr.Reward) != runs || len(tr.Discount) != runs {
-		panic(fmt.Sprintf("pgcr: transition has %d actions, %d rewards and %d discounts for %d runs",
-			len(tr.Actions), len(tr.Reward), len(tr.Discount), runs))
-	}
-	for r, action := range tr.Actions {
-		if action < 0 || action >= spec.Candidates {
-			panic(fmt.Sprintf("pgcr: action %d of run %d, want 0 to %d", action, r, spec.Candidates-1))
-		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package pgcr
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,21 +16,21 @@ import (
 // contextual bandits with the networks of section 6.2, without its two
 // heuristics; experiments switch them on.
 type Config struct {
-	Hidden     []int   `json:",omitempty"` // units of the hidden layers of actor and critic; default 10
-	ActorRate  float64 `json:",omitempty"` // Adam's learning rate of the actor; default 0.01
-	CriticRate float64 `json:",omitempty"` // Adam's learning rate of the critic; default 0.01
+	Hidden     []int   // units of the hidden layers of actor and critic; default 10
+	ActorRate  float64 // Adam's learning rate of the actor; default 0.01
+	CriticRate float64 // Adam's learning rate of the critic; default 0.01
 
-	BatchSize   int `json:",omitempty"` // B, history steps an update; default 64
-	Resamples   int `json:",omitempty"` // N, draws of M-1 rivals for a marginal; default 1
-	UpdateEvery int `json:",omitempty"` // environment steps an update; default 1
+	BatchSize   int // B, history steps an update; default 64
+	Resamples   int // N, draws of M-1 rivals for a marginal; default 1
+	UpdateEvery int // environment steps an update; default 1
 
 	Greed    Greed   // Time-Dependent Greed; the default is off: kappa = 1
-	Dropout  float64 `json:",omitempty"` // Actor-Dropout: share of the last hidden layer that is dropped, in [0, 1); default 0
-	Discount float64 `json:",omitempty"` // gamma, in [0, 1]; default 0, a bandit
+	Dropout  float64 // Actor-Dropout: share of the last hidden layer that is dropped, in [0, 1); default 0
+	Discount float64 // gamma, in [0, 1]; default 0, a bandit
 
 	// ControlVariate subtracts the batch mean of the action values in the actor
 	// update. It is not in the paper; default off.
-	ControlVariate bool `json:",omitempty"`
+	ControlVariate bool
 
 	// Backend runs the graphs; default: compute.New(), which the importer of a
 	// backend chooses. On the Go backend it must be "go:ops_sequential".
@@ -40,20 +42,20 @@ func (c Config) withDefaults() Config {
 	if c.Hidden == nil {
 		c.Hidden = []int{10}
 	}
-	c.ActorRate = orDefault(c.ActorRate, 0.01)
-	c.CriticRate = orDefault(c.CriticRate, 0.01)
-	c.BatchSize = orDefault(c.BatchSize, 64)
-	c.Resamples = orDefault(c.Resamples, 1)
-	c.UpdateEvery = orDefault(c.UpdateEvery, 1)
+	c.ActorRate = cmp.Or(c.ActorRate, 0.01)
+	c.CriticRate = cmp.Or(c.CriticRate, 0.01)
+	c.BatchSize = cmp.Or(c.BatchSize, 64)
+	c.Resamples = cmp.Or(c.Resamples, 1)
+	c.UpdateEvery = cmp.Or(c.UpdateEvery, 1)
+	c.Greed = c.Greed.withDefaults()
 	return c
 }
 
-func orDefault[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
+// MarshalJSON writes the settings with the defaults filled in, so that a
+// recorded declaration says what was run.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	return json.Marshal(plain(c.withDefaults()))
 }
 
 // check returns an error that names the first bad setting and its value.
@@ -88,13 +90,12 @@ func (c Config) check(spec envs.Spec) error {
 // CheckNetwork returns an error when no network with these hidden layers can
 // score the contexts of spec.
 func CheckNetwork(spec envs.Spec, hidden []int) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
 	switch {
-	case spec.Candidates < 2 || spec.Candidates > 255:
-		return fmt.Errorf("pgcr: spec has %d candidates, want 2 to 255", spec.Candidates)
-	case spec.Dim < 1 || spec.Dim > 1<<20:
-		return fmt.Errorf("pgcr: spec has dimension %d, want 1 to 1048576", spec.Dim)
-	case spec.State < 0 || spec.State > spec.Dim:
-		return fmt.Errorf("pgcr: spec has %d state features, want 0 to %d", spec.State, spec.Dim)
+	case spec.Candidates > 255 || spec.Dim > 1<<20:
+		return fmt.Errorf("pgcr: spec has %d candidates of dimension %d, want at most 255 and 1048576", spec.Candidates, spec.Dim)
 	case len(hidden) == 0 || len(hidden) > 16:
 		return fmt.Errorf("pgcr: Hidden has %d layers, want 1 to 16", len(hidden))
 	}
@@ -108,7 +109,7 @@ func CheckNetwork(spec envs.Spec, hidden []int) error {
 
 // New makes an agent of one run a seed.
 func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	return c.NewAgent(spec, seeds, Resampled{N: orDefault(c.Resamples, 1)})
+	return c.NewAgent(spec, seeds, Resampled{N: cmp.Or(c.Resamples, 1)})
 }
 
 var errNoRuns = errors.New("pgcr: no seeds, want one a run")

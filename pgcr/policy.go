@@ -1,7 +1,7 @@
 package pgcr
 
 import (
-	"math"
+	"cmp"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
@@ -27,19 +27,16 @@ type Greed struct {
 // NoFloor is the Floor of a schedule that starts at kappa = 0.
 const NoFloor = -1
 
+func (g Greed) withDefaults() Greed {
+	g.Floor = cmp.Or(g.Floor, 1)
+	g.Cap = cmp.Or(g.Cap, 1e6)
+	return g
+}
+
 // At returns kappa at step t, the number of steps learned from so far.
 func (g Greed) At(t int64) float64 {
-	floor, limit := g.Floor, g.Cap
-	switch {
-	case floor == 0:
-		floor = 1
-	case floor < 0:
-		floor = 0
-	}
-	if limit == 0 {
-		limit = 1e6
-	}
-	return math.Min(math.Max(g.Rate*float64(t), floor), limit)
+	g = g.withDefaults()
+	return min(max(g.Rate*float64(t), g.Floor, 0), g.Cap)
 }
 
 // LogProbabilities is the logarithm of the policy (13), with Time-Dependent
