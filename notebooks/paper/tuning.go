@@ -1,0 +1,116 @@
+package paper
+
+import (
+	"fmt"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// The tuning protocol, which is ours: the paper has none. For every problem,
+// every contender is tried with the same number of settings, on runs whose seeds
+// are not those of the reported runs, and the setting with the least mean regret
+// at the end is declared in tuned.go.
+const (
+	tuningSeed  = 1
+	tuningRuns  = 4
+	tuningSteps = 10_000
+
+	// GridSize is how many settings of each contender are tried.
+	GridSize = 12
+)
+
+// The names of the tuning studies.
+const (
+	TuningLinear    = "tuning-linear"
+	TuningBernoulli = "tuning-bernoulli"
+	TuningMixed     = "tuning-mixed"
+)
+
+// Tuning returns the tuning studies of the toy problems. A contender of a study
+// is one setting of one contender of the experiment: "epsilon-greedy, rate 0.01".
+func Tuning() []sim.Experiment {
+	linear := grid(linUCBGrid(), linearThompsonGrid(), networkGrids())
+	logistic := grid(linUCBGrid(), glmUCBGrid(), logisticThompsonGrid(), networkGrids())
+	return []sim.Experiment{
+		tuning(TuningLinear, envs.Linear{}, linear),
+		tuning(TuningBernoulli, envs.Bernoulli{}, logistic),
+		tuning(TuningMixed, envs.Mixed{}, logistic),
+	}
+}
+
+func tuning(name string, problem envs.Problem, contenders []sim.Contender) sim.Experiment {
+	return sim.Experiment{Name: name, Problem: problem, Contenders: contenders, Runs: tuningRuns, Steps: tuningSteps, Seed: tuningSeed}
+}
+
+func grid(parts ...[]sim.Contender) (all []sim.Contender) {
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// widths are the grid of a confidence width and of a posterior's scale.
+var widths = []float64{0.001, 0.003, 0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 3}
+
+// rates are the grid of the value networks' learning rate.
+var rates = []float64{0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.1}
+
+func linUCBGrid() []sim.Contender {
+	return over(LinUCB, "alpha", widths, func(x float64) envs.Algorithm { return baselines.LinUCB{Alpha: x} })
+}
+
+func glmUCBGrid() []sim.Contender {
+	return over(GLMUCB, "alpha", widths, func(x float64) envs.Algorithm { return baselines.GLMUCB{Alpha: x} })
+}
+
+func linearThompsonGrid() []sim.Contender {
+	return over(Thompson, "scale", widths, func(x float64) envs.Algorithm { return baselines.LinearThompson{Scale: x} })
+}
+
+func logisticThompsonGrid() []sim.Contender {
+	return over(Thompson, "scale", widths, func(x float64) envs.Algorithm { return baselines.LogisticThompson{Scale: x} })
+}
+
+// networkGrids are the grids of the contenders that learn networks. The paper
+// fixes epsilon. PGCR and vanilla policy gradient learn actor and critic at one
+// rate, as in the paper.
+func networkGrids() []sim.Contender {
+	all := over(EpsilonGreedy, "rate", rates, func(x float64) envs.Algorithm {
+		return neural.EpsilonGreedy{Settings: neural.Settings{Rate: x}}
+	})
+	all = append(all, over(Greedy, "rate", rates, func(x float64) envs.Algorithm {
+		return neural.Greedy{Settings: neural.Settings{Rate: x}}
+	})...)
+	for _, rate := range []float64{0.003, 0.01, 0.03} {
+		for _, dropout := range []float64{0, 0.33} {
+			for _, greed := range []float64{0, 0.002} {
+				all = append(all, sim.Contender{
+					Name:      fmt.Sprintf("%s, rate %v, dropout %v, greed %v", PGCR, rate, dropout, greed),
+					Algorithm: pgcr.Config{ActorRate: rate, CriticRate: rate, Dropout: dropout, Greed: pgcr.Greed{Rate: greed}},
+				})
+			}
+		}
+	}
+	for _, rate := range []float64{0.001, 0.003, 0.01, 0.03} {
+		for _, greed := range []float64{0, 0.0005, 0.002} {
+			all = append(all, sim.Contender{
+				Name:      fmt.Sprintf("%s, rate %v, greed %v", VanillaPG, rate, greed),
+				Algorithm: neural.VanillaPG{ActorRate: rate, CriticRate: rate, Greed: pgcr.Greed{Rate: greed}},
+			})
+		}
+	}
+	return all
+}
+
+// over is a grid of one setting.
+func over(contender, setting string, values []float64, algorithm func(x float64) envs.Algorithm) []sim.Contender {
+	all := make([]sim.Contender, len(values))
+	for i, x := range values {
+		all[i] = sim.Contender{Name: fmt.Sprintf("%s, %s %v", contender, setting, x), Algorithm: algorithm(x)}
+	}
+	return all
+}
