@@ -33,12 +33,13 @@ const (
 var Palette = map[string]int{
 	PGCR: 0, Dropout67: 0,
 	EpsilonGreedy: 1,
-	LinUCB:        2, GLMUCB: 2,
-	Thompson: 3, Dropout50: 3,
+	GLMUCB:        2,
+	Thompson:      3, Dropout50: 3,
 	Greedy: 4, Dropout0: 4,
 	PGCRPaper: 5, Dropout33: 5,
 	VanillaPG: 6,
 	Random:    7,
+	LinUCB:    10, // the colour of GLM-UCB with other dashes
 }
 
 // Titles are the titles of the experiments' figures by the experiments' names.

@@ -1,0 +1,53 @@
+package paper
+
+import (
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// tuned are the settings of the contenders on one problem that had the least
+// mean regret in its tuning study.
+type tuned struct {
+	pgcr          pgcr.Config
+	linUCB        baselines.LinUCB
+	ucb           envs.Algorithm // Lin-UCB or GLM-UCB, whichever the paper runs
+	thompson      envs.Algorithm
+	epsilonGreedy neural.EpsilonGreedy
+	greedy        neural.Greedy
+	vanilla       neural.VanillaPG
+}
+
+// What TuningLinear chose.
+var tunedLinear = tuned{
+	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
+	linUCB:        baselines.LinUCB{Alpha: 0.1},
+	ucb:           baselines.LinUCB{Alpha: 0.1},
+	thompson:      baselines.LinearThompson{Scale: 0.1},
+	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
+	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
+	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
+}
+
+// What TuningBernoulli chose.
+var tunedBernoulli = tuned{
+	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
+	linUCB:        baselines.LinUCB{Alpha: 0.1},
+	ucb:           baselines.GLMUCB{Alpha: 0.1},
+	thompson:      baselines.LogisticThompson{Scale: 0.3},
+	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
+	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
+	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
+}
+
+// What TuningMixed chose.
+var tunedMixed = tuned{
+	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
+	linUCB:        baselines.LinUCB{Alpha: 0.1},
+	ucb:           baselines.GLMUCB{Alpha: 0.1},
+	thompson:      baselines.LogisticThompson{Scale: 0.3},
+	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
+	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
+	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
+}
