@@ -85,14 +85,12 @@ func networkGrids() []sim.Contender {
 	all = append(all, over(Greedy, "rate", rates, func(x float64) envs.Algorithm {
 		return neural.Greedy{Settings: neural.Settings{Rate: x}}
 	})...)
-	for _, rate := range []float64{0.003, 0.01, 0.03} {
-		for _, dropout := range []float64{0, 0.33} {
-			for _, greed := range []float64{0, 0.002} {
-				all = append(all, sim.Contender{
-					Name:      fmt.Sprintf("%s, rate %v, dropout %v, greed %v", PGCR, rate, dropout, greed),
-					Algorithm: pgcr.Config{ActorRate: rate, CriticRate: rate, Dropout: dropout, Greed: pgcr.Greed{Rate: greed}},
-				})
-			}
+	for _, rate := range []float64{0.001, 0.003, 0.01, 0.03} {
+		for _, heuristic := range []struct{ dropout, greed float64 }{{0, 0}, {0.33, 0}, {0, 0.002}} {
+			all = append(all, sim.Contender{
+				Name:      fmt.Sprintf("%s, rate %v, dropout %v, greed %v", PGCR, rate, heuristic.dropout, heuristic.greed),
+				Algorithm: pgcr.Config{ActorRate: rate, CriticRate: rate, Dropout: heuristic.dropout, Greed: pgcr.Greed{Rate: heuristic.greed}},
+			})
 		}
 	}
 	for _, rate := range []float64{0.001, 0.003, 0.01, 0.03} {
