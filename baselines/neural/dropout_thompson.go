@@ -30,7 +30,8 @@ func (a DropoutThompson) withDefaults() DropoutThompson {
 	return a
 }
 
-// New implements envs.Algorithm; the policy is a *Policy.
+// New implements envs.Algorithm; the policy is a *Policy. It returns an error that
+// names the field when a setting is out of bounds, and when there is no seed.
 func (a DropoutThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	if !(a.Dropout > 0 && a.Dropout < 1) {

@@ -23,7 +23,8 @@ func (a EpsilonGreedy) withDefaults() EpsilonGreedy {
 	return a
 }
 
-// New implements envs.Algorithm; the policy is a *Policy.
+// New implements envs.Algorithm; the policy is a *Policy. It returns an error that
+// names the field when a setting is out of bounds, and when there is no seed.
 func (a EpsilonGreedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	if !(a.Epsilon > 0 && a.Epsilon <= 1) {

@@ -11,8 +11,8 @@ import (
 
 // TestGolden plays every algorithm on every toy problem of the paper at its
 // size: 20 runs (seeds 1 to 20) of 1,000 steps. The settings are the defaults,
-// not tuned, but for fewer updates and, for
-// policy gradients, a smaller batch, to be quick.
+// not tuned, but for fewer updates and, for policy gradients, a smaller batch, to
+// be quick.
 //
 // The numbers are what this test logged (go test -v -run Golden) on linux/amd64
 // once the policies had passed the tests of their parts: they are here to notice

@@ -20,7 +20,8 @@ func (a Greedy) withDefaults() Greedy {
 	return a
 }
 
-// New implements envs.Algorithm; the policy is a *Policy.
+// New implements envs.Algorithm; the policy is a *Policy. It returns an error that
+// names the field when a setting is out of bounds, and when there is no seed.
 func (a Greedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	return newPolicy("Greedy", a.withDefaults().Settings, 0, spec, seeds, greedy)
 }

@@ -50,7 +50,8 @@ func (a VanillaPG) withDefaults() VanillaPG {
 	return a
 }
 
-// New implements envs.Algorithm; the policy is a *pgcr.Agent.
+// New implements envs.Algorithm; the policy is a *pgcr.Agent. It returns an error
+// that names the field when a setting is out of bounds, and when there is no seed.
 func (a VanillaPG) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	if err := checkProblem("VanillaPG", spec, seeds); err != nil {
