@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/contextrec/contextrec/envs/sim"
@@ -65,23 +64,13 @@ func Store() sim.Store {
 		if dir == "" {
 			dir = Must(os.Getwd())
 		}
-		out = filepath.Join(Must(repository(dir)), "notebooks", "out")
+		root, err := paper.Root(dir)
+		if err != nil {
+			Check(fmt.Errorf("%w, or set PAPER_OUT to the folder for results", err))
+		}
+		out = filepath.Join(root, "notebooks", "out")
 	}
 	return sim.Store{Dir: filepath.Join(out, "results")}
-}
-
-// repository finds the root of this repository from a folder in it.
-func repository(from string) (string, error) {
-	const module = "module github.com/contextrec/contextrec"
-	for dir := from; ; dir = filepath.Dir(dir) {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if first, _, _ := strings.Cut(string(mod), "\n"); err == nil && strings.TrimSpace(first) == module {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not in the repository of this module: set PAPER_OUT to the folder for results", from)
-		}
-	}
 }
 
 // Context is cancelled by the notebook's interrupt button, or by Ctrl-C. A

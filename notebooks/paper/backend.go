@@ -42,7 +42,6 @@ func Options() sim.Options {
 // "devel", and the Go experiments that the program was built with, of which
 // simd matters for speed and rounding.
 func provenance(info *debug.BuildInfo) (version, experiments string) {
-	const module = "github.com/contextrec/contextrec"
 	version = info.Main.Version
 	if info.Main.Path != module {
 		for _, dep := range info.Deps {

@@ -49,4 +49,8 @@ var Titles = map[string]string{
 	ToyMixed:     "Mixed rewards (figure 1c)",
 	ToyDropout:   "Actor-Dropout, Bernoulli rewards (figure 1d)",
 	GreedStudy:   "Time-Dependent Greed, Bernoulli rewards",
+
+	TuningLinear:    "Tuning, linear rewards",
+	TuningBernoulli: "Tuning, Bernoulli rewards",
+	TuningMixed:     "Tuning, mixed rewards",
 }

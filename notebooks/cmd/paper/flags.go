@@ -17,6 +17,7 @@ type flags struct {
 	scale          float64
 	workers, stack int
 	out            string
+	simd           string
 	verbose        bool
 }
 
@@ -26,6 +27,7 @@ func (f *flags) declare(root *cobra.Command) {
 	set.IntVar(&f.workers, "workers", 0, "runs at the same time (default: the number of CPUs)")
 	set.IntVar(&f.stack, "stack", 0, "runs that a worker steps together (default: chosen)")
 	set.StringVar(&f.out, "out", "", "folder of all that is written (default: notebooks/out of this repository)")
+	set.StringVar(&f.simd, "simd", "auto", "auto: compute for long with vectorised matrix products, in a second build of this program, where there is no vectorised one; off: with the build that this is")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("scale") && !(f.scale > 0 && !math.IsInf(f.scale, 1)) {
 			return usageError{fmt.Errorf("-scale is %v, want a positive number", f.scale)}
@@ -35,6 +37,9 @@ func (f *flags) declare(root *cobra.Command) {
 		}
 		if f.stack < 0 {
 			return usageError{fmt.Errorf("-stack is %d, want a positive number", f.stack)}
+		}
+		if f.simd != "auto" && f.simd != "off" {
+			return usageError{fmt.Errorf("-simd is %q, want auto or off", f.simd)}
 		}
 		return nil
 	}

@@ -21,25 +21,6 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// repository finds the root of this repository from the working directory
-// upwards.
-func repository() (root string, err error) {
-	const module = "module github.com/contextrec/contextrec"
-	from, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := from; ; dir = filepath.Dir(dir) {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if first, _, _ := strings.Cut(string(mod), "\n"); err == nil && strings.TrimSpace(first) == module {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not in the repository %s: change to its folder", from, strings.TrimPrefix(module, "module "))
-		}
-	}
-}
-
 // kernelPrograms are what a notebook is executed with: the kernel, the program
 // that it completes imports with, and the one that drives it.
 var kernelPrograms = []string{"gonb", "goimports", "nbrun"}
@@ -67,7 +48,7 @@ func installKernel(ctx context.Context, root string, progress io.Writer) (binDir
 	if err := os.MkdirAll(binDir, 0o777); err != nil {
 		return "", fmt.Errorf("folder of the notebook kernel: %w", err)
 	}
-	unlock, err := lockKernel(ctx, binDir, progress)
+	unlock, err := lock(ctx, filepath.Join(binDir, ".kernel.lock"), "the notebook kernel", progress)
 	if err != nil {
 		return "", err
 	}
@@ -97,19 +78,19 @@ func installKernel(ctx context.Context, root string, progress io.Writer) (binDir
 	return binDir, nil
 }
 
-// lockKernel waits until no other process builds into the folder.
-func lockKernel(ctx context.Context, binDir string, progress io.Writer) (unlock func() error, err error) {
-	lock := flock.New(filepath.Join(binDir, ".lock"))
+// lock waits until no other process builds what, which the file stands for.
+func lock(ctx context.Context, file, what string, progress io.Writer) (unlock func() error, err error) {
+	lock := flock.New(file)
 	ok, err := lock.TryLock()
 	if err == nil && !ok {
-		fmt.Fprintln(progress, "another process builds the notebook kernel: waiting for it")
+		fmt.Fprintf(progress, "another process builds %s: waiting for it\n", what)
 		_, err = lock.TryLockContext(ctx, 200*time.Millisecond)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("locking the folder of the notebook kernel: %w", err)
+		return nil, fmt.Errorf("locking %s to build %s: %w", file, what, err)
 	}
 	return lock.Unlock, nil
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
 // kernelFolder is installKernel's for this repository. Tests that only use the
@@ -25,7 +27,7 @@ import (
 // time.
 func kernelFolder(t *testing.T) (root, binDir string) {
 	t.Helper()
-	root, err := repository()
+	root, err := paper.Root(".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,26 +60,6 @@ func writeFile(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestRepository(t *testing.T) {
-	root, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(root, "notebooks", "cmd", "paper", "kernel_test.go")); err != nil {
-		t.Errorf("root %s: %v", root, err)
-	}
-	// The nested module's folder is in the repository too.
-	t.Chdir(filepath.Join(root, "notebooks", "kernel", "nbrun"))
-	if again, err := repository(); again != root || err != nil {
-		t.Errorf("from the kernel's folder the root is %s, %v; want %s", again, err, root)
-	}
-	outside := t.TempDir()
-	t.Chdir(outside)
-	if _, err := repository(); err == nil || !strings.Contains(err.Error(), outside+" is not in the repository") {
-		t.Errorf("outside the error is %v", err)
 	}
 }
 
@@ -148,7 +130,7 @@ func TestInstallKernelWaitsForAnother(t *testing.T) {
 	if err := os.MkdirAll(binDir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	lock := flock.New(filepath.Join(binDir, ".lock"))
+	lock := flock.New(filepath.Join(binDir, ".kernel.lock"))
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -26,32 +27,53 @@ func (p *program) list() error {
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "EXPERIMENT\tRUNS\tSTEPS\tSTORED\tCONTENDERS")
 	var errs []error
-	for _, e := range p.experiments {
-		results, err := paper.Stored(store, e)
-		if err != nil {
-			errs = append(errs, err)
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	section := func(title string, experiments []sim.Experiment, contenders func(sim.Experiment) string) {
+		fmt.Fprintln(w, title)
+		for _, e := range experiments {
+			results, err := paper.Stored(store, e)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			stored := "-"
+			if len(results) > 0 {
+				stored = fmt.Sprintf("%d of %d at scale %.3g", len(results), len(e.Contenders), float64(results[0].Steps)/float64(e.Steps))
+			}
+			fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", e.Name, e.Runs, e.Steps, stored, contenders(e))
 		}
-		stored := "-"
-		if len(results) > 0 {
-			stored = fmt.Sprintf("%d of %d at scale %.3g", len(results), len(e.Contenders), float64(results[0].Steps)/float64(e.Steps))
-		}
-		var names []string
-		for _, c := range e.Contenders {
-			names = append(names, c.Name)
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", e.Name, e.Runs, e.Steps, stored, strings.Join(names, ", "))
+		errs = append(errs, w.Flush())
 	}
-	return errors.Join(append(errs, w.Flush())...)
+	section("EXPERIMENT\tRUNS\tSTEPS\tSTORED\tCONTENDERS", p.experiments, func(e sim.Experiment) string {
+		return strings.Join(contenders(e), ", ")
+	})
+	if len(p.tuning) > 0 {
+		fmt.Fprintln(p.stdout)
+		section("TUNING STUDY\tRUNS\tSTEPS\tSTORED\tSETTINGS", p.tuning, func(e sim.Experiment) string {
+			var grids []string
+			for _, g := range paper.Grids(e) {
+				grids = append(grids, fmt.Sprintf("%d of %s", len(g.Settings), g.Contender))
+			}
+			return strings.Join(grids, ", ")
+		})
+	}
+	return errors.Join(errs...)
 }
 
-// named returns the experiments of these names, in this order.
+func contenders(e sim.Experiment) []string {
+	names := make([]string, len(e.Contenders))
+	for i, c := range e.Contenders {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// named returns the experiments and tuning studies of these names, in this
+// order.
 func (p *program) named(names []string) ([]sim.Experiment, error) {
 	var known []string
 	byName := map[string]sim.Experiment{}
-	for _, e := range p.experiments {
+	for _, e := range slices.Concat(p.experiments, p.tuning) {
 		known = append(known, e.Name)
 		byName[e.Name] = e
 	}

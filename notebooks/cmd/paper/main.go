@@ -2,7 +2,7 @@
 // Recommendations" (Pan et al., WWW 2019), draws its figures and judges its
 // claims.
 //
-//	paper list                  the experiments, their contenders and what is stored
+//	paper list                  experiments, tuning studies and what is stored of them
 //	paper run NAME...           run experiments, or go on with what was begun
 //	paper plot [NAME...]        figures of stored results as PNG files
 //	paper table [-v]            the paper's claims, judged by stored results
@@ -13,6 +13,8 @@
 //
 //	-scale f     fraction of the steps (run: 1; notebooks, reproduce: 0.1;
 //	             plot, table: the largest that is stored)
+//	-simd mode   auto: compute for long with vectorised matrix products, in a
+//	             second build of this program; off: with the build that this is
 //	-workers n   runs at the same time (default: the number of CPUs)
 //	-stack n     runs that a worker steps together (default: chosen)
 //	-out dir     where everything is written and read (default: notebooks/out of
@@ -57,10 +59,12 @@ func command(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	p := &program{
 		stdout: stdout, stderr: stderr,
 		experiments: paper.Experiments(),
+		tuning:      paper.Tuning(),
 		theory:      paper.Theory,
-		repository:  repository,
+		repository:  func() (string, error) { return paper.Root(".") },
 		install:     installKernel,
 		execute:     executeNotebooks,
+		vectorise:   vectorise,
 	}
 	return p.main(ctx, args)
 }
@@ -68,12 +72,15 @@ func command(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 // program is the command line and what it works with.
 type program struct {
 	stdout, stderr io.Writer
-	experiments    []sim.Experiment
+	experiments    []sim.Experiment // what reproduce, plot and table are about
+	tuning         []sim.Experiment // run and drawn by name
 	theory         func(ctx context.Context, scale float64) (*paper.TheoryResult, error)
 	repository     func() (root string, err error)
 	install        func(ctx context.Context, root string, progress io.Writer) (bin string, err error)
 	execute        func(ctx context.Context, root string, names []string, out string, env []string, jobs int) error
+	vectorise      func(ctx context.Context, root string, args []string, progress io.Writer) error
 
+	args []string
 	flags
 }
 
@@ -81,6 +88,7 @@ type program struct {
 type usageError struct{ error }
 
 func (p *program) main(ctx context.Context, args []string) int {
+	p.args = args
 	root := &cobra.Command{
 		Use:           "paper",
 		Short:         "Run the experiments of the paper, draw its figures and judge its claims",

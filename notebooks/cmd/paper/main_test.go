@@ -84,6 +84,8 @@ type shell struct {
 	out, err bytes.Buffer
 	dir      string
 	executed []string // notebooks and their environment
+
+	vectorised []string // command lines that wanted to be
 }
 
 func newShell(t *testing.T) *shell {
@@ -94,6 +96,8 @@ func newShell(t *testing.T) *shell {
 			Contenders: []sim.Contender{{Name: paper.EpsilonGreedy, Algorithm: every{10}}, {Name: paper.PGCR, Algorithm: every{100}}},
 		}
 	}
+	tuning := experiment(paper.TuningLinear)
+	tuning.Contenders = []sim.Contender{{Name: "A, n 10", Algorithm: every{10}}, {Name: "A, n 20", Algorithm: every{20}}, {Name: "B b, n 10", Algorithm: every{10}}}
 	root := filepath.Join(s.dir, "repository")
 	if err := os.MkdirAll(filepath.Join(root, "notebooks"), 0o777); err != nil {
 		t.Fatal(err)
@@ -106,6 +110,7 @@ func newShell(t *testing.T) *shell {
 	s.program = &program{
 		stdout: &s.out, stderr: &s.err,
 		experiments: []sim.Experiment{experiment(paper.ToyLinear), experiment(paper.ToyMixed)},
+		tuning:      []sim.Experiment{tuning},
 		theory: func(context.Context, float64) (*paper.TheoryResult, error) {
 			return &paper.TheoryResult{Setting: "5 draws", Bias: []paper.Interval{{Mean: 0, Low: -0.001, High: 0.001}}}, nil
 		},
@@ -113,6 +118,10 @@ func newShell(t *testing.T) *shell {
 		install:    func(context.Context, string, io.Writer) (string, error) { return "BIN", nil },
 		execute: func(_ context.Context, _ string, names []string, out string, env []string, _ int) error {
 			s.executed = append(append(append(s.executed, names...), out), env...)
+			return nil
+		},
+		vectorise: func(_ context.Context, _ string, args []string, _ io.Writer) error {
+			s.vectorised = append(s.vectorised, strings.Join(args, " "))
 			return nil
 		},
 	}
@@ -160,7 +169,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"run toy-linaer", []string{`no experiment "toy-linaer"`, "mean toy-linear?", "toy-linear, toy-mixed"}},
+		{"run toy-linaer", []string{`no experiment "toy-linaer"`, "mean toy-linear?", "toy-linear, toy-mixed, tuning-linear"}},
 		{"run toy-linear MIXED", []string{`no experiment "MIXED"`, "toy-linear, toy-mixed"}},
 		{"plot elephant", []string{`no experiment "elephant". Known are`}},
 		{"run", []string{"which experiments"}},
@@ -172,6 +181,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"run toy-linear -scale", []string{"scale"}},
 		{"run toy-linear -workers -3", []string{"-workers is -3"}},
 		{"run toy-linear -stack -1", []string{"-stack is -1"}},
+		{"run toy-linear -simd on", []string{`-simd is "on", want auto or off`}},
 		{"run toy-linear -elephant", []string{"elephant"}},
 		{"rum", []string{`unknown command "rum"`, "run"}},
 		{"table toy-linear", []string{"toy-linear"}},
@@ -197,6 +207,9 @@ func TestListAndRun(t *testing.T) {
 	const before = `EXPERIMENT  RUNS  STEPS  STORED  CONTENDERS
 toy-linear  3     1000   -       epsilon-greedy, PGCR
 toy-mixed   3     1000   -       epsilon-greedy, PGCR
+
+TUNING STUDY   RUNS  STEPS  STORED  SETTINGS
+tuning-linear  3     1000   -       2 of A, 1 of B b
 `
 	if s.out.String() != before {
 		t.Errorf("got\n%s\nwant\n%s", &s.out, before)
@@ -273,6 +286,60 @@ func TestPlot(t *testing.T) {
 	}
 	s.run(1, "plot", "toy-linear", "-scale", "1")
 	s.oneLine("no results of toy-linear")
+}
+
+func TestTuning(t *testing.T) {
+	s := newShell(t)
+	s.run(0, "run", "tuning-linear", "-scale", "0.1")
+	s.contains(s.out.String(), "tuning-linear: 3 runs of 100 steps", "B b, n 10")
+	s.run(0, "list")
+	s.contains(s.out.String(), "tuning-linear  3     1000   3 of 3 at scale 0.1  2 of A, 1 of B b\n")
+	s.run(1, "plot") // draws what the paper has
+	s.oneLine("no results in ")
+	s.run(0, "plot", "tuning-linear")
+	figures := filepath.Join(s.dir, "repository", "notebooks", "out", "figures")
+	if want := filepath.Join(figures, "tuning-linear-a.png") + "\n" + filepath.Join(figures, "tuning-linear-b-b.png") + "\n"; s.out.String() != want {
+		t.Errorf("plot names %q, want %q", &s.out, want)
+	}
+	s.run(0, "reproduce", "-scale", "0.05")
+	if strings.Contains(s.out.String(), "tuning") {
+		t.Errorf("reproduce runs a tuning study:\n%s", &s.out)
+	}
+}
+
+// Commands that compute for long want to be vectorised, once the command line
+// is known to be right.
+func TestVectorised(t *testing.T) {
+	s := newShell(t)
+	for _, c := range []struct {
+		status int
+		args   string
+		want   []string
+	}{
+		{0, "run toy-mixed", []string{"run toy-mixed"}},
+		{0, "run -scale 0.1 tuning-linear", []string{"run -scale 0.1 tuning-linear"}},
+		{0, "run -scale 0.05 toy-mixed", nil},
+		{0, "run -simd=off toy-mixed", nil},
+		{2, "run elephant", nil},
+		{0, "list", nil},
+		{0, "table", nil},
+		{0, "notebooks", nil},
+		{0, "reproduce -scale 0.05", []string{"reproduce -scale 0.05"}},
+		{0, "-simd=off reproduce -scale 0.05", nil},
+	} {
+		s.vectorised = nil
+		s.run(c.status, strings.Fields(c.args)...)
+		if !reflect.DeepEqual(s.vectorised, c.want) {
+			t.Errorf("paper %s: vectorised are %q, want %q", c.args, s.vectorised, c.want)
+		}
+	}
+	// Without the sources it goes on as it is.
+	s.vectorised = nil
+	s.repository = func() (string, error) { return "", errors.New("no repository here") }
+	s.run(0, "run", "toy-mixed", "-out", s.dir)
+	if s.vectorised != nil {
+		t.Errorf("outside the repository it wants to build %q", s.vectorised)
+	}
 }
 
 func TestTable(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot"
@@ -62,7 +64,7 @@ func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, nam
 			continue
 		}
 		drawn++
-		errs = append(errs, p.plot(figures, e.Name, results))
+		errs = append(errs, p.plot(figures, e, results))
 	}
 	if drawn == 0 && !named {
 		errs = append(errs, fmt.Errorf("there are no results in %s: paper run makes them", store.Dir))
@@ -70,34 +72,51 @@ func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, nam
 	return errors.Join(errs...)
 }
 
+// drawing is one figure of an experiment.
+type drawing struct {
+	file string // without .png
+	draw func(results []*sim.Result, opt figure.Options) (*plot.Plot, error)
+	of   []*sim.Result
+	opt  figure.Options
+}
+
 // plot draws the figures of one experiment: with standard deviations, with
 // intervals, and with logarithmic axes; where there is no regret, the average
-// reward of 500 episodes.
-func (p *program) plot(dir, name string, results []*sim.Result) error {
-	type drawing struct {
-		suffix string
-		draw   func(results []*sim.Result, opt figure.Options) (*plot.Plot, error)
-		opt    figure.Options
-	}
-	opt := figure.Options{Title: paper.Titles[name], Palette: paper.Palette}
+// reward of 500 episodes. Of a tuning study it draws one of every grid.
+func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) error {
+	opt := figure.Options{Title: paper.Titles[e.Name], Palette: paper.Palette}
 	if opt.Title == "" {
-		opt.Title = name
+		opt.Title = e.Name
 	}
 	interval := opt
 	interval.Interval = true
-	drawings := []drawing{{"", figure.Regret, opt}, {"-interval", figure.Regret, interval}, {"-loglog", figure.RegretLogLog, opt}}
-	if results[0].Regret == nil {
+	var drawings []drawing
+	switch {
+	case slices.ContainsFunc(p.tuning, func(t sim.Experiment) bool { return t.Name == e.Name }):
+		for _, g := range paper.Grids(e) {
+			if of := g.Of(results); len(of) > 0 {
+				file := e.Name + "-" + strings.ReplaceAll(strings.ToLower(g.Contender), " ", "-")
+				drawings = append(drawings, drawing{file, figure.Regret, of, figure.Options{Title: opt.Title + ": " + g.Contender}})
+			}
+		}
+	case results[0].Regret == nil:
 		reward := func(results []*sim.Result, opt figure.Options) (*plot.Plot, error) {
 			return figure.AverageReward(results, max(1, results[0].Steps/500), opt)
 		}
-		drawings = []drawing{{"", reward, opt}, {"-interval", reward, interval}}
+		drawings = []drawing{{e.Name, reward, results, opt}, {e.Name + "-interval", reward, results, interval}}
+	default:
+		drawings = []drawing{
+			{e.Name, figure.Regret, results, opt},
+			{e.Name + "-interval", figure.Regret, results, interval},
+			{e.Name + "-loglog", figure.RegretLogLog, results, opt},
+		}
 	}
 	for _, d := range drawings {
-		drawn, err := d.draw(results, d.opt)
+		drawn, err := d.draw(d.of, d.opt)
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(dir, name+d.suffix+".png")
+		path := filepath.Join(dir, d.file+".png")
 		if err := figure.Save(drawn, path, figure.Width, figure.Height); err != nil {
 			return err
 		}

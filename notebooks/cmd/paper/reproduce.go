@@ -18,7 +18,12 @@ func (p *program) reproduceCommand() *cobra.Command {
 		Use:   "reproduce",
 		Short: "Run everything: experiments, theory, figures, notebooks, claims",
 		Args:  arguments(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return p.reproduce(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.fast(cmd.Context()); err != nil {
+				return err
+			}
+			return p.reproduce(cmd.Context())
+		},
 	}
 }
 

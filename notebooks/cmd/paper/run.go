@@ -36,6 +36,11 @@ func (p *program) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if p.scaleOr(1) >= minVectorised {
+				if err := p.fast(cmd.Context()); err != nil {
+					return err
+				}
+			}
 			var errs []error
 			for _, e := range experiments {
 				if err := cmd.Context().Err(); err != nil {

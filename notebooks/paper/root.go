@@ -1,0 +1,29 @@
+package paper
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const module = "github.com/contextrec/contextrec"
+
+// Root finds the root of this repository from a folder in it, "." for the
+// working directory: the absolute path of the nearest folder upwards whose go.mod
+// is this module's. The error says which folder is not in the repository.
+func Root(from string) (string, error) {
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return "", fmt.Errorf("paper: finding the repository: %w", err)
+	}
+	for dir := from; ; dir = filepath.Dir(dir) {
+		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if first, _, _ := strings.Cut(string(mod), "\n"); err == nil && strings.TrimSpace(first) == "module "+module {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("paper: %s is not in the repository of %s: change to its folder", from, module)
+		}
+	}
+}
