@@ -1,6 +1,7 @@
 package pgcr
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -184,7 +185,7 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 // from a batch of it.
 func (a *Agent) Update(tr envs.Transition) error {
 	tr.Check(a.spec, a.Runs())
-	if err := CheckFinite(tr); err != nil {
+	if err := checkFinite(tr); err != nil {
 		return err
 	}
 	if a.learn == nil {
@@ -217,20 +218,26 @@ func shuffle(order []int, rng *rand.Rand) {
 	}
 }
 
-// CheckFinite returns an envs.RunError for the first run whose reward or
+// checkFinite returns an envs.RunError for the first run whose reward or
 // contexts are not finite.
-func CheckFinite(tr envs.Transition) error {
-	per := tr.Candidates * tr.Dim
+func checkFinite(tr envs.Transition) error {
 	for r, reward := range tr.Reward {
 		if bad := float64(reward); math.IsNaN(bad) || math.IsInf(bad, 0) {
-			return &envs.RunError{Run: r, Err: fmt.Errorf("reward is %v", reward)}
+			return &envs.RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}
 		}
+	}
+	return checkContexts(tr.Observation)
+}
+
+func checkContexts(obs envs.Observation) error {
+	per := obs.Candidates * obs.Dim
+	for r := range obs.Runs {
 		sum := float32(0)
-		for _, c := range tr.Contexts[r*per : (r+1)*per] {
+		for _, c := range obs.Contexts[r*per : (r+1)*per] {
 			sum += c * 0 // NaN if c is NaN or infinite
 		}
 		if sum != 0 {
-			return &envs.RunError{Run: r, Err: fmt.Errorf("a context is not finite")}
+			return &envs.RunError{Run: r, Err: errors.New("a context is not finite")}
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func seeds(first uint64, n int) []uint64 {
 // benchmark is one update of every run. The stack is split over workers as an
 // experiment splits it over the processors.
 func BenchmarkUpdate(b *testing.B) {
-	for _, bench := range []struct{ runs, workers int }{{1, 1}, {20, 1}, {20, 2}} {
+	for _, bench := range []struct{ runs, workers int }{{1, 1}, {5, 1}, {10, 1}, {20, 1}, {20, 2}} {
 		b.Run(fmt.Sprintf("R=%d/workers=%d", bench.runs, bench.workers), func(b *testing.B) {
 			perRun(b, bench.runs, bench.workers, func(a envs.Policy, tr envs.Transition, _ []int) error { return a.Update(tr) })
 		})

@@ -233,7 +233,7 @@ func TestBadSettings(t *testing.T) {
 		{pgcr.Config{Greed: pgcr.Greed{Floor: -2}}, "Greed.Floor is -2"},
 		{pgcr.Config{Greed: pgcr.Greed{Cap: 1e7}}, "Greed.Cap is 1e+07"},
 	} {
-		if _, err := c.config.New(spec, seeds(1, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if policy, err := c.config.New(spec, seeds(1, 1)); policy != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want one with %q", c.config, err, c.want)
 		}
 	}
@@ -255,6 +255,13 @@ func TestDivergenceNamesTheRun(t *testing.T) {
 			t.Errorf("a bad %s of run 1: error %v", what, err)
 		}
 	}
+	bad := g.env.Observe()
+	bad.Contexts = slices.Clone(bad.Contexts)
+	bad.Contexts[400] = float32(math.NaN())
+	var run *envs.RunError
+	if err := g.agent.Act(g.actions, bad); !errors.As(err, &run) || run.Run != 2 {
+		t.Errorf("an action on a NaN: error %v", err)
+	}
 	// Rewards and contexts near the end of float32 have infinite gradients.
 	obs := g.env.Observe()
 	obs.Contexts = slices.Clone(obs.Contexts)
@@ -271,7 +278,6 @@ func TestDivergenceNamesTheRun(t *testing.T) {
 			break
 		}
 	}
-	var run *envs.RunError
 	if !errors.As(err, &run) || run.Run != 2 || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("a diverging run 2: error %v", err)
 	}

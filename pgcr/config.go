@@ -109,7 +109,11 @@ func CheckNetwork(spec envs.Spec, hidden []int) error {
 
 // New makes an agent of one run a seed.
 func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	return c.NewAgent(spec, seeds, Resampled{N: cmp.Or(c.Resamples, 1)})
+	agent, err := c.NewAgent(spec, seeds, Resampled{N: cmp.Or(c.Resamples, 1)})
+	if err != nil {
+		return nil, err // and no policy that is a nil *Agent
+	}
+	return agent, nil
 }
 
 var errNoRuns = errors.New("pgcr: no seeds, want one a run")

@@ -9,7 +9,9 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// decider runs the networks on the candidates of one step.
+// decider runs the networks on the candidates of one step, and on as many empty
+// columns as fill the vectors of the matrix kernels: the Go backend takes
+// leftover columns one by one, several times slower.
 type decider struct {
 	contexts *Contexts
 	mask     *tensors.Tensor // [R, 1, H]
@@ -19,7 +21,8 @@ type decider struct {
 
 func (d *decider) init(a *Agent) (err error) {
 	runs := a.Runs()
-	if d.contexts, err = NewContexts(a.backend, runs, a.spec.Candidates, a.spec.Dim, false); err != nil {
+	m := a.spec.Candidates
+	if d.contexts, err = NewContexts(a.backend, runs, (m+7)/8*8, a.spec.Dim, false); err != nil {
 		return err
 	}
 	if d.mask, err = NewInput(a.backend, runs, 1, a.actor.Network.MaskUnits()); err != nil {
@@ -29,14 +32,14 @@ func (d *decider) init(a *Agent) (err error) {
 	d.policy, err = NewExec(a.backend, func(in []*Node) *Node {
 		k := len(in) - 3
 		scores := actor.Forward(in[:k], in[k], in[k+1]).Output
-		return LogProbabilities(scores, in[k+2])
+		return LogProbabilities(Slice(scores, AxisRange(), AxisRange(0, m)), in[k+2])
 	})
 	if err != nil {
 		return err
 	}
 	d.value, err = NewExec(a.backend, func(in []*Node) *Node {
 		k := len(in) - 1
-		return critic.Forward(in[:k], in[k], nil).Output
+		return Slice(critic.Forward(in[:k], in[k], nil).Output, AxisRange(), AxisRange(0, m))
 	})
 	return err
 }
@@ -85,6 +88,9 @@ func (d *decider) values(a *Agent, obs envs.Observation, dst []float64) error {
 }
 
 func (d *decider) set(a *Agent, obs envs.Observation) error {
+	if err := checkContexts(obs); err != nil {
+		return err // a ReLU would hide it
+	}
 	per := a.spec.Candidates * a.spec.Dim
 	return EditInputs([]*tensors.Tensor{d.contexts.Columns()}, func(values [][]float32) {
 		w := d.contexts.Writer(values[0], nil)
