@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"image/png"
 	"io"
 	"os"
@@ -152,37 +151,6 @@ func TestInstallKernelWithoutSources(t *testing.T) {
 	}
 }
 
-// output is as much of a notebook's outputs as the tests look at.
-type output struct {
-	Type     string `json:"output_type"`
-	Text     []string
-	Data     map[string]any
-	Metadata map[string]map[string]int
-}
-
-func readOutputs(t *testing.T, path string) (cells [][]output) {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var notebook struct {
-		Cells []struct {
-			Type    string `json:"cell_type"`
-			Outputs []output
-		}
-	}
-	if err := json.Unmarshal(data, &notebook); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range notebook.Cells {
-		if c.Type == "code" {
-			cells = append(cells, c.Outputs)
-		}
-	}
-	return cells
-}
-
 // The template is what every notebook of this repository begins as. It is run
 // with settings in the environment that break cells unless the set-up cell
 // repairs them.
@@ -206,12 +174,12 @@ func TestTemplateNotebook(t *testing.T) {
 	if got := strings.Count(progress.String(), "template.ipynb  cell "); got != 3 {
 		t.Errorf("progress is %q, want a line for each of 3 cells", progress.String())
 	}
-	cells := readOutputs(t, out)
-	if got, want := strings.Join(cells[0][0].Text, ""), "Set: GOFLAGS=\"-mod=readonly\"\nSet: GOWORK=\"auto\"\n"; len(cells[0]) != 1 || got != want {
+	cells := readNotebook(t, out).code()
+	if got, want := string(cells[0].Outputs[0].Text), "Set: GOFLAGS=\"-mod=readonly\"\nSet: GOWORK=\"auto\"\n"; len(cells[0].Outputs) != 1 || got != want {
 		t.Errorf("the set-up cell prints %q, want %q", got, want)
 	}
 	// 100 steps at a scale of one half.
-	if got, want := fmt.Sprint(cells[1][0].Data["text/plain"]), "[policy  steps\n random  50]"; got != want {
+	if got, want := string(cells[1].Outputs[0].Data["text/plain"]), "policy  steps\nrandom  50"; got != want {
 		t.Errorf("the table is %q, want %q", got, want)
 	}
 	files, _ := filepath.Glob(filepath.Join(folder, "results", "*", "*.csv"))
@@ -226,8 +194,8 @@ func TestTemplateNotebook(t *testing.T) {
 	if want := runtime.GOARCH == "amd64" && hasExperiment(t.Context(), "simd"); simd != want {
 		t.Errorf("cells are compiled with vectorised products: %v, want %v", simd, want)
 	}
-	figure := cells[2][0]
-	raw, err := base64.StdEncoding.DecodeString(fmt.Sprint(figure.Data["image/png"]))
+	figure := cells[2].Outputs[0]
+	raw, err := base64.StdEncoding.DecodeString(string(figure.Data["image/png"]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,10 +246,10 @@ func TestExecuteNotebooks(t *testing.T) {
 			t.Errorf("error is %v, want %q in it", err, want)
 		}
 	}
-	if got, want := readOutputs(t, filepath.Join(out, "good.ipynb"))[0][0].Text[0], "blue -mod=readonly 1\n"; got != want {
+	if got, want := string(readNotebook(t, filepath.Join(out, "good.ipynb")).Cells[0].Outputs[0].Text), "blue -mod=readonly 1\n"; got != want {
 		t.Errorf("the good notebook prints %q, want %q", got, want)
 	}
-	if got := readOutputs(t, filepath.Join(out, "bad.ipynb"))[0]; len(got) != 2 {
+	if got := readNotebook(t, filepath.Join(out, "bad.ipynb")).Cells[0].Outputs; len(got) != 2 {
 		t.Errorf("the bad notebook has outputs %v, want what the command said", got)
 	}
 

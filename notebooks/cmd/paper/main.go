@@ -89,20 +89,8 @@ type usageError struct{ error }
 
 func (p *program) main(ctx context.Context, args []string) int {
 	p.args = args
-	root := &cobra.Command{
-		Use:           "paper",
-		Short:         "Run the experiments of the paper, draw its figures and judge its claims",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root := p.commands()
 	root.SetArgs(doubleDashes(args))
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	p.flags.declare(root)
-	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand())
-
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		// Cobra says so in several lines.
@@ -120,6 +108,23 @@ func (p *program) main(ctx context.Context, args []string) int {
 		return 2
 	}
 	return 1
+}
+
+// commands is the tree of commands.
+func (p *program) commands() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "paper",
+		Short:         "Run the experiments of the paper, draw its figures and judge its claims",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	p.flags.declare(root)
+	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand())
+	return root
 }
 
 // report writes every joined error on a line. An interrupt that says nothing

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+// The kernel is a module of its own, which go test ./... passes by.
+func TestKernelModule(t *testing.T) {
+	root, err := paper.Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repositoryFiles(t) // go test caches by what this process reads
+	cmd := exec.Command("go", "test", "./...")
+	cmd.Dir = filepath.Join(root, "notebooks", "kernel")
+	cmd.Env = append(os.Environ(), "PWD="+cmd.Dir, "GOWORK=off", "GOFLAGS=-mod=readonly")
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	t.Logf("%s", text)
+}
