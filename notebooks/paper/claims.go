@@ -91,7 +91,7 @@ func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 			Source: "figure 1a", Setting: linear.setting(),
 			Parts: []Part{
 				linear.lower(PGCR, Comparable, LinUCB), linear.lower(PGCR, 1, Thompson), linear.lower(PGCR, 1, EpsilonGreedy),
-				linear.finals(PGCRPaper, Greedy, VanillaPG, Random),
+				linear.finals(PGCRPaper, ThompsonWide, Greedy, VanillaPG, Random),
 			},
 		},
 		{
@@ -99,7 +99,7 @@ func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 			Source: "figure 1b", Setting: bernoulli.setting(),
 			Parts: []Part{
 				bernoulli.lower(PGCR, LargeMargin, GLMUCB), bernoulli.lower(PGCR, LargeMargin, Thompson), bernoulli.lower(PGCR, LargeMargin, EpsilonGreedy),
-				bernoulli.finals(PGCRPaper, Greedy, VanillaPG, Random),
+				bernoulli.finals(PGCRPaper, ThompsonWide, LinUCB, Greedy, VanillaPG, Random),
 			},
 		},
 		{
@@ -107,7 +107,7 @@ func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 			Source: "figure 1c", Setting: mixed.setting(),
 			Parts: []Part{
 				mixed.lower(PGCR, 1, GLMUCB), mixed.lower(PGCR, 1, Thompson), mixed.lower(PGCR, 1, EpsilonGreedy),
-				mixed.finals(PGCRPaper, Greedy, VanillaPG, Random),
+				mixed.finals(PGCRPaper, ThompsonWide, LinUCB, Greedy, VanillaPG, Random),
 			},
 		},
 		{

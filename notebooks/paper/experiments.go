@@ -88,13 +88,14 @@ func toy(name string, problem envs.Problem, contenders []sim.Contender) sim.Expe
 }
 
 // contenders are the paper's four, and ours beside them: PGCR with the dropout
-// rate that the paper recommends, the greedy value network, vanilla policy
-// gradient, and random choice.
+// rate that the paper recommends, Thompson sampling with the scale of textbooks,
+// the greedy value network, vanilla policy gradient, and random choice.
 func contenders(t tuned, ucb string) []sim.Contender {
 	return []sim.Contender{
 		{Name: PGCR, Algorithm: t.pgcr},
 		{Name: ucb, Algorithm: t.ucb},
 		{Name: Thompson, Algorithm: t.thompson},
+		{Name: ThompsonWide, Algorithm: t.textbook},
 		{Name: EpsilonGreedy, Algorithm: t.epsilonGreedy},
 		{Name: PGCRPaper, Algorithm: asInPaper(t.pgcr)},
 		{Name: VanillaPG, Algorithm: t.vanilla},

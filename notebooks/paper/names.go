@@ -19,6 +19,7 @@ const (
 	LinUCB        = "Lin-UCB"
 	GLMUCB        = "GLM-UCB"
 	Thompson      = "Thompson"
+	ThompsonWide  = "Thompson, scale 1" // as textbooks have it, not tuned
 	Greedy        = "greedy"
 	VanillaPG     = "vanilla PG"
 	Random        = "random"
@@ -36,7 +37,8 @@ var Palette = map[string]int{
 	GLMUCB:        2,
 	Thompson:      3, Dropout50: 3,
 	Greedy: 4, Dropout0: 4,
-	PGCRPaper: 5, Dropout33: 5,
+	ThompsonWide: 11, // the colour of Thompson with other dashes
+	PGCRPaper:    5, Dropout33: 5,
 	VanillaPG: 6,
 	Random:    7,
 	LinUCB:    10, // the colour of GLM-UCB with other dashes

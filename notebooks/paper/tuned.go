@@ -14,6 +14,7 @@ type tuned struct {
 	linUCB        baselines.LinUCB
 	ucb           envs.Algorithm // Lin-UCB or GLM-UCB, whichever the paper runs
 	thompson      envs.Algorithm
+	textbook      envs.Algorithm // Thompson sampling with scale 1
 	epsilonGreedy neural.EpsilonGreedy
 	greedy        neural.Greedy
 	vanilla       neural.VanillaPG
@@ -25,6 +26,7 @@ var tunedLinear = tuned{
 	linUCB:        baselines.LinUCB{Alpha: 0.1},
 	ucb:           baselines.LinUCB{Alpha: 0.1},
 	thompson:      baselines.LinearThompson{Scale: 0.1},
+	textbook:      baselines.LinearThompson{Scale: 1},
 	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
 	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
@@ -36,6 +38,7 @@ var tunedBernoulli = tuned{
 	linUCB:        baselines.LinUCB{Alpha: 0.1},
 	ucb:           baselines.GLMUCB{Alpha: 0.1},
 	thompson:      baselines.LogisticThompson{Scale: 0.3},
+	textbook:      baselines.LogisticThompson{Scale: 1},
 	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
 	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
@@ -47,6 +50,7 @@ var tunedMixed = tuned{
 	linUCB:        baselines.LinUCB{Alpha: 0.1},
 	ucb:           baselines.GLMUCB{Alpha: 0.1},
 	thompson:      baselines.LogisticThompson{Scale: 0.3},
+	textbook:      baselines.LogisticThompson{Scale: 1},
 	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
 	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
