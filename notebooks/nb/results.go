@@ -1,0 +1,169 @@
+package nb
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/figure"
+	"github.com/contextrec/contextrec/notebooks/paper"
+)
+
+// Declaration shows what an experiment declares: the problem, how long and how
+// often it is played, at full scale and here, and the settings of every
+// contender with their defaults.
+func Declaration(e sim.Experiment) {
+	here := ""
+	if steps := e.Scale(Scale()).Steps; steps != e.Steps {
+		here = fmt.Sprintf(" (here %s: scale %v)", grouped(int64(steps)), Scale())
+	}
+	Text(fmt.Sprintf("%s: %s\n%d runs of %s steps%s, seed %d",
+		e.Name, literal(e.Problem), e.Runs, grouped(int64(e.Steps)), here, e.Seed))
+	var rows [][]string
+	for _, c := range e.Contenders {
+		rows = append(rows, []string{c.Name, literal(c.Algorithm)})
+	}
+	Table([]string{"contender", "algorithm and settings"}, rows)
+}
+
+// literal writes a declaration much as Go does, from its JSON form, which has
+// the defaults filled in.
+func literal(v any) string {
+	text := Must(json.Marshal(v))
+	return fmt.Sprintf("%T", v) + strings.NewReplacer(`"`, "", ":", ": ", ",", ", ").Replace(string(text))
+}
+
+// FinalRegrets shows the regret of every contender at the last step, the lowest
+// first.
+func FinalRegrets(results []*sim.Result) {
+	var rows [][]string
+	for _, f := range paper.FinalRegrets(results) {
+		rows = append(rows, []string{f.Contender, f.Mean.String(), number(f.Deviation), number(f.Least) + " to " + number(f.Most)})
+	}
+	Table([]string{"contender", "final regret, mean [95 % interval]", "s.d. of the runs", "runs"}, rows)
+}
+
+// Differences shows how the final regret of a contender differs, run by run,
+// from that of every other one.
+func Differences(results []*sim.Result, contender string) {
+	var rows [][]string
+	for _, d := range Must(paper.Differences(results, contender)) {
+		verdict := "not told apart"
+		switch {
+		case d.Mean.High < 0:
+			verdict = "lower"
+		case d.Mean.Low > 0:
+			verdict = "higher"
+		}
+		rows = append(rows, []string{"less " + d.Than, d.Mean.String(), verdict, fmt.Sprintf("%d of %d", d.Lower, d.Runs)})
+	}
+	Table([]string{"final regret of " + contender, "mean difference [95 % interval]", "it is", "runs in which it is lower"}, rows)
+}
+
+// Growths shows the log-log slope of every contender's regret over the last half
+// of the steps, the steepest first.
+func Growths(results []*sim.Result) {
+	var rows [][]string
+	for _, g := range Must(paper.Growths(results)) {
+		rows = append(rows, []string{g.Contender, g.Slope.String(), fmt.Sprintf("%d of %d", g.Linear, g.Runs)})
+	}
+	Table([]string{"contender", "log-log slope of the last half, mean [95 % interval]", fmt.Sprintf("runs above %v", paper.LinearSlope)}, rows)
+}
+
+// Fits shows how well models know the rewards: for each of them its estimates
+// in one run against the truth, on one picture, and a table over all runs. It
+// panics when there is no such run.
+func Fits(run int, fits ...*paper.ModelFit) {
+	const shown = 150 // candidates; more hide each other
+	axes := figure.Axes{X: "expected reward", Y: "estimate"}
+	var plots []*plot.Plot
+	var rows [][]string
+	for _, f := range fits {
+		truth := f.Expected[run][:shown]
+		ends := []float64{slices.Min(truth), slices.Max(truth)}
+		plots = append(plots, Must(figure.Scatter([]figure.Series{
+			{Name: "a candidate", X: truth, Y: f.Estimated[run][:shown]},
+			{Name: "exact", X: ends, Y: ends, Reference: true},
+		}, axes, figure.Options{Title: f.Name})))
+		rows = append(rows, []string{f.Name, f.Correlation().String(), f.Regret().String()})
+	}
+	alt := fmt.Sprintf("Estimates of %d candidates after %d steps against their expected rewards, "+
+		"beside the diagonal on which they would be exact", shown, fits[0].Steps)
+	if len(plots) == 1 {
+		Show(plots[0], alt)
+	} else {
+		ShowGrid(2, alt, plots...)
+	}
+	Table([]string{
+		fmt.Sprintf("after %s steps", grouped(int64(fits[0].Steps))),
+		"correlation of estimate and truth", "regret a step of choosing by the estimate",
+	}, rows)
+}
+
+// Masks shows the probabilities of one step under all dropout masks: a picture
+// for each spread, with a line for each candidate on which the masks stand in
+// the order of their probabilities, and a table of how much they differ.
+func Masks(spreads ...*paper.MaskSpread) {
+	axes := figure.Axes{X: "share of the masks", Y: "probability is at most"}
+	var plots []*plot.Plot
+	var rows [][]string
+	for _, s := range spreads {
+		lines := make([]figure.Series, len(s.Whole))
+		for i := range lines {
+			lines[i].Name = fmt.Sprintf("pays %.3f", s.Expected[i])
+			for k, p := range s.Masks {
+				lines[i].X = append(lines[i].X, (float64(k)+0.5)/float64(len(s.Masks)))
+				lines[i].Y = append(lines[i].Y, p[i])
+			}
+			slices.Sort(lines[i].Y)
+		}
+		p := Must(figure.Lines(lines, axes, figure.Options{Title: fmt.Sprintf("dropout %v, after %s steps", s.Dropout, grouped(int64(s.Steps)))}))
+		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
+		plots = append(plots, p)
+		rows = append(rows, []string{
+			fmt.Sprint(s.Dropout), grouped(int64(s.Steps)),
+			number(s.Deviation()), fmt.Sprintf("%.0f %%", 100*s.Disagreement()),
+		})
+	}
+	ShowGrid(2, fmt.Sprintf("For each candidate, the probabilities under %d dropout masks in their order", len(spreads[0].Masks)), plots...)
+	Table([]string{"dropout", "steps", "s.d. of a probability over masks", "masks with another favourite"}, rows)
+}
+
+// Claims shows claims of the paper with what they rest on. The verdict of a
+// claim stands in its first line, and below it those of its parts.
+func Claims(claims []paper.Claim) {
+	var rows [][]string
+	for _, c := range claims {
+		rows = append(rows, []string{strconv.Itoa(c.Row), c.Statement + " (" + c.Source + ")", c.Setting, string(c.Verdict)})
+		for _, p := range c.Parts {
+			rows = append(rows, []string{"", "", p.Evidence, string(p.Verdict)})
+		}
+	}
+	Table([]string{"#", "the paper claims", "measured", "verdict"}, rows)
+}
+
+// Cells formats numbers as a row of a table, or a part of one.
+func Cells(format string, values ...float64) []string {
+	row := make([]string, len(values))
+	for i, v := range values {
+		row[i] = fmt.Sprintf(format, v)
+	}
+	return row
+}
+
+// number writes three digits, or all before the point.
+func number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return ""
+	case math.Abs(v) >= 100:
+		return grouped(int64(math.Round(v)))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

@@ -1,0 +1,140 @@
+package paper
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// FinalRegret is the regret of one contender at the last step.
+type FinalRegret struct {
+	Contender   string
+	Mean        Interval // over runs
+	Deviation   float64  // of the runs; NaN when there is one
+	Least, Most float64  // of the runs
+}
+
+// FinalRegrets returns the final regret of every result that has a regret, the
+// lowest mean first.
+func FinalRegrets(results []*sim.Result) []FinalRegret {
+	var all []FinalRegret
+	for _, r := range results {
+		if r.Regret == nil {
+			continue
+		}
+		x := final(r)
+		all = append(all, FinalRegret{r.Contender, Mean95(x), stat.StdDev(x, nil), slices.Min(x), slices.Max(x)})
+	}
+	slices.SortStableFunc(all, func(a, b FinalRegret) int { return cmp.Compare(a.Mean.Mean, b.Mean.Mean) })
+	return all
+}
+
+// Difference compares the final regrets of two contenders that met the same
+// problem streams, run by run.
+type Difference struct {
+	Contender, Than string
+	Mean            Interval // of Contender's regret less Than's, see [Paired95]
+	Lower, Runs     int      // in how many of the runs Contender's is the lower one
+}
+
+// Differences compares a contender with every other one of the results, in their
+// order. It is an error when there is no result of the contender, and when two
+// of the results cannot be compared run by run.
+func Differences(results []*sim.Result, contender string) ([]Difference, error) {
+	var all []Difference
+	for _, r := range results {
+		if r.Contender == contender {
+			continue
+		}
+		found, missing := evidence{r.Experiment, results}.find(contender, r.Contender)
+		if missing != nil {
+			return nil, errors.New("paper: " + missing.Evidence)
+		}
+		x, y := final(found[0]), final(found[1])
+		d := Difference{Contender: contender, Than: r.Contender, Mean: Paired95(x, y, 1), Runs: len(x)}
+		for run := range x {
+			if x[run] < y[run] {
+				d.Lower++
+			}
+		}
+		all = append(all, d)
+	}
+	if all == nil {
+		return nil, fmt.Errorf("paper: there is nothing to compare %s with", contender)
+	}
+	return all, nil
+}
+
+// Growth is how a contender's regret grows over the last half of the steps: the
+// slope of log regret over log step by least squares, which is 1 where regret
+// grows in proportion to the step.
+type Growth struct {
+	Contender    string
+	Slope        Interval // over runs
+	Linear, Runs int      // in how many of the runs the slope is above LinearSlope
+}
+
+// Growths returns the growth of every result, the steepest first. It is an error
+// when a run has too few checkpoints with regret for a slope.
+func Growths(results []*sim.Result) ([]Growth, error) {
+	var all []Growth
+	for _, r := range results {
+		slopes, err := growth(r)
+		if err != nil {
+			return nil, fmt.Errorf("paper: %w", err)
+		}
+		g := Growth{Contender: r.Contender, Slope: Mean95(slopes), Runs: len(slopes)}
+		for _, s := range slopes {
+			if s > LinearSlope {
+				g.Linear++
+			}
+		}
+		all = append(all, g)
+	}
+	slices.SortStableFunc(all, func(a, b Growth) int { return cmp.Compare(b.Slope.Mean, a.Slope.Mean) })
+	return all, nil
+}
+
+// Select returns the results of the named contenders, in the order of the
+// names. It is an error when there is none of a name.
+func Select(results []*sim.Result, names ...string) ([]*sim.Result, error) {
+	var selected []*sim.Result
+	for _, name := range names {
+		k := slices.IndexFunc(results, func(r *sim.Result) bool { return r.Contender == name })
+		if k < 0 {
+			return nil, fmt.Errorf("paper: there is no result of %s", name)
+		}
+		selected = append(selected, results[k])
+	}
+	return selected, nil
+}
+
+// Without returns the results of all but the named contenders.
+func Without(results []*sim.Result, names ...string) []*sim.Result {
+	return slices.DeleteFunc(slices.Clone(results), func(r *sim.Result) bool { return slices.Contains(names, r.Contender) })
+}
+
+// ClaimsOn judges, as [Claims] does, what the results of one experiment say by
+// themselves: of every claim the parts that rest on them, and the verdict of
+// these parts alone. Claims that do not rest on them are left out.
+func ClaimsOn(results []*sim.Result) []Claim {
+	if len(results) == 0 {
+		return nil
+	}
+	e := evidence{results[0].Experiment, results}
+	var all []Claim
+	for _, c := range Claims(map[string][]*sim.Result{e.experiment: results}, nil) {
+		c.Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return p.Verdict == NotRun })
+		if !slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Verdict != Note }) {
+			continue
+		}
+		c.Setting, c.Verdict = e.setting(), conclude(c.Parts)
+		all = append(all, c)
+	}
+	return all
+}
