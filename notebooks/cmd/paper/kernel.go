@@ -242,9 +242,9 @@ func hasExperiment(ctx context.Context, name string) bool {
 // executeNotebooks executes notebooks of the folder notebooks, given by file
 // name, into the folder out, up to jobs of them, but not more than 2, at the
 // same time. One that fails does not keep the others from being executed; the
-// error has all that went wrong. Progress goes to stderr.
-func executeNotebooks(ctx context.Context, root string, names []string, out string, env []string, jobs int) error {
-	progress := &lockedWriter{w: os.Stderr}
+// error has all that went wrong.
+func executeNotebooks(ctx context.Context, root string, names []string, out string, env []string, jobs int, progress io.Writer) error {
+	progress = &lockedWriter{w: progress}
 	binDir, err := installKernel(ctx, root, progress)
 	if err != nil {
 		return err

@@ -234,7 +234,7 @@ func TestExecuteNotebooks(t *testing.T) {
 			{"cell_type": "code", "id": "a", "metadata": {}, "source": `+string(data)+`, "outputs": [], "execution_count": null}]}`)
 	}
 	out := filepath.Join(other, "out")
-	err := executeNotebooks(t.Context(), other, []string{"bad.ipynb", "good.ipynb", "worse.ipynb"}, out, []string{"COLOUR=blue"}, 8)
+	err := executeNotebooks(t.Context(), other, []string{"bad.ipynb", "good.ipynb", "worse.ipynb"}, out, []string{"COLOUR=blue"}, 8, io.Discard)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -255,7 +255,7 @@ func TestExecuteNotebooks(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := executeNotebooks(ctx, other, []string{"good.ipynb"}, out, nil, 1); !errors.Is(err, context.Canceled) {
+	if err := executeNotebooks(ctx, other, []string{"good.ipynb"}, out, nil, 1, io.Discard); !errors.Is(err, context.Canceled) {
 		t.Errorf("error of a cancelled run is %v", err)
 	}
 }

@@ -77,7 +77,7 @@ type program struct {
 	theory         func(ctx context.Context, scale float64) (*paper.TheoryResult, error)
 	repository     func() (root string, err error)
 	install        func(ctx context.Context, root string, progress io.Writer) (bin string, err error)
-	execute        func(ctx context.Context, root string, names []string, out string, env []string, jobs int) error
+	execute        func(ctx context.Context, root string, names []string, out string, env []string, jobs int, progress io.Writer) error
 	vectorise      func(ctx context.Context, root string, args []string, progress io.Writer) error
 
 	args []string

@@ -116,7 +116,7 @@ func newShell(t *testing.T) *shell {
 		},
 		repository: func() (string, error) { return root, nil },
 		install:    func(context.Context, string, io.Writer) (string, error) { return "BIN", nil },
-		execute: func(_ context.Context, _ string, names []string, out string, env []string, _ int) error {
+		execute: func(_ context.Context, _ string, names []string, out string, env []string, _ int, _ io.Writer) error {
 			s.executed = append(append(append(s.executed, names...), out), env...)
 			return nil
 		},

@@ -61,7 +61,7 @@ func (p *program) executeAll(ctx context.Context, root string, names []string, s
 	}
 	executed := filepath.Join(out, "notebooks")
 	env := []string{fmt.Sprintf("PAPER_SCALE=%v", scale), "PAPER_OUT=" + out}
-	if err := p.execute(ctx, root, names, executed, env, 2); err != nil {
+	if err := p.execute(ctx, root, names, executed, env, 2, p.stderr); err != nil {
 		return err
 	}
 	for _, name := range names {

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,7 +110,7 @@ func TestNotebookCells(t *testing.T) {
 		funcs := 0
 		for i, c := range code[1:] {
 			where := fmt.Sprintf("%s: code cell %d", name, i+2)
-			if n := strings.Count(strings.TrimRight(string(c.Source), "\n"), "\n") + 1; n > maxLines {
+			if n := filled(string(c.Source)); n > maxLines {
 				t.Errorf("%s has %d lines, at most %d", where, n, maxLines)
 			}
 			f, problems := parseCell(string(c.Source))
@@ -122,6 +123,16 @@ func TestNotebookCells(t *testing.T) {
 			t.Errorf("%s declares %d functions, at most 1", name, funcs)
 		}
 	}
+}
+
+// filled counts the lines that are not empty.
+func filled(text string) (n int) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // parseCell counts the functions of a cell and tells what a cell must not have.
@@ -210,7 +221,8 @@ func checkExecuted(t *testing.T, name string, n notebook) {
 	for i, c := range n.code() {
 		where := fmt.Sprintf("%s: code cell %d", name, i+1)
 		if c.Count != i+1 {
-			t.Errorf("%s has the execution count %d", where, c.Count)
+			t.Errorf("%s has the execution count %d: execute the notebook and store it", where, c.Count)
+			return
 		}
 		if _, main, _ := strings.Cut(string(c.Source), "%%"); main != "" && len(c.Outputs) == 0 {
 			t.Errorf("%s runs and shows nothing", where)
@@ -246,7 +258,7 @@ func TestNotebooks(t *testing.T) {
 	_, names := storedNotebooks(t)
 	out := t.TempDir()
 	env := []string{"PAPER_SCALE=0.01", "PAPER_OUT=" + out}
-	if err := executeNotebooks(t.Context(), root, names, filepath.Join(out, "notebooks"), env, 2); err != nil {
+	if err := executeNotebooks(t.Context(), root, names, filepath.Join(out, "notebooks"), env, 2, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
