@@ -25,33 +25,33 @@ var tunedLinear = tuned{
 	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
 	linUCB:        baselines.LinUCB{Alpha: 0.1},
 	ucb:           baselines.LinUCB{Alpha: 0.1},
-	thompson:      baselines.LinearThompson{Scale: 0.1},
+	thompson:      baselines.LinearThompson{Scale: 0.03},
 	textbook:      baselines.LinearThompson{Scale: 1},
-	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
-	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
+	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.05}},
+	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.02}},
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
 }
 
 // What TuningBernoulli chose.
 var tunedBernoulli = tuned{
-	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
-	linUCB:        baselines.LinUCB{Alpha: 0.1},
-	ucb:           baselines.GLMUCB{Alpha: 0.1},
-	thompson:      baselines.LogisticThompson{Scale: 0.3},
+	pgcr:          pgcr.Config{ActorRate: 0.001, CriticRate: 0.001},
+	linUCB:        baselines.LinUCB{Alpha: 0.03},
+	ucb:           baselines.GLMUCB{Alpha: 3},
+	thompson:      baselines.LogisticThompson{Scale: 0.1},
 	textbook:      baselines.LogisticThompson{Scale: 1},
-	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
-	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
+	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.0002}},
+	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.0002}},
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
 }
 
 // What TuningMixed chose.
 var tunedMixed = tuned{
 	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
-	linUCB:        baselines.LinUCB{Alpha: 0.1},
-	ucb:           baselines.GLMUCB{Alpha: 0.1},
-	thompson:      baselines.LogisticThompson{Scale: 0.3},
+	linUCB:        baselines.LinUCB{Alpha: 0.01},
+	ucb:           baselines.GLMUCB{Alpha: 0.2},
+	thompson:      baselines.LogisticThompson{Scale: 0.001},
 	textbook:      baselines.LogisticThompson{Scale: 1},
-	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.01}},
-	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.01}},
+	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.02}},
+	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.0005}},
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
 }

@@ -235,6 +235,16 @@ tuning-linear  3     1000   -       2 of A, 1 of B b
 	s.contains(s.out.String(), "2 of 2 at scale 0.5")
 }
 
+func TestRunOnly(t *testing.T) {
+	s := newShell(t)
+	s.run(0, "run", "toy-linear", "toy-mixed", "-only", paper.PGCR)
+	if text := s.out.String(); strings.Contains(text, paper.EpsilonGreedy) || strings.Count(text, paper.PGCR) != 2 {
+		t.Errorf("one contender of two experiments prints\n%s", text)
+	}
+	s.run(2, "run", "toy-linear", "-only", "PCGR")
+	s.oneLine(`"PCGR"`, paper.PGCR, paper.EpsilonGreedy)
+}
+
 func TestRunFailures(t *testing.T) {
 	s := newShell(t)
 	s.experiments[0].Contenders = append(s.experiments[0].Contenders, sim.Contender{Name: "broken", Algorithm: every{0}})

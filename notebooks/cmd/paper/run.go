@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 )
 
 func (p *program) runCommand() *cobra.Command {
-	return &cobra.Command{
+	var only []string
+	command := &cobra.Command{
 		Use:   "run NAME...",
 		Short: "Run experiments, or go on with what was begun",
 		Args: arguments(func(_ *cobra.Command, args []string) error {
@@ -30,6 +32,9 @@ func (p *program) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			experiments, err := p.named(args)
 			if err != nil {
+				return err
+			}
+			if experiments, err = restrict(experiments, only); err != nil {
 				return err
 			}
 			store, err := p.store()
@@ -52,6 +57,34 @@ func (p *program) runCommand() *cobra.Command {
 			return errors.Join(errs...)
 		},
 	}
+	command.Flags().StringArrayVar(&only, "only", nil, "run this contender only; repeat it for more")
+	return command
+}
+
+// restrict leaves the named contenders of each experiment, all if none is
+// named. A result does not depend on the contenders beside it.
+func restrict(experiments []sim.Experiment, only []string) ([]sim.Experiment, error) {
+	if len(only) == 0 {
+		return experiments, nil
+	}
+	var names []string
+	restricted := slices.Clone(experiments)
+	for i, e := range experiments {
+		restricted[i].Contenders = nil
+		for _, c := range e.Contenders {
+			names = append(names, c.Name)
+			if slices.Contains(only, c.Name) {
+				restricted[i].Contenders = append(restricted[i].Contenders, c)
+			}
+		}
+	}
+	for _, name := range only {
+		if !slices.Contains(names, name) {
+			slices.Sort(names)
+			return nil, usageError{fmt.Errorf("no contender is called %q. Known are: %s", name, strings.Join(slices.Compact(names), "; "))}
+		}
+	}
+	return slices.DeleteFunc(restricted, func(e sim.Experiment) bool { return len(e.Contenders) == 0 }), nil
 }
 
 // play runs an experiment under a progress bar and prints how it ended.
