@@ -76,7 +76,7 @@ func GreedStudies() sim.Experiment {
 		all = append(all, sim.Contender{Name: name, Algorithm: config})
 	}
 	add("greed off", pgcr.Greed{})
-	for _, rate := range []float64{0.0003, 0.001, 0.003, 0.01} {
+	for _, rate := range []float64{0.0003, 0.001, 0.003} {
 		add(fmt.Sprintf("greed %v", rate), pgcr.Greed{Rate: rate})
 	}
 	add("greed 0.003, no floor", pgcr.Greed{Rate: 0.003, Floor: pgcr.NoFloor})
