@@ -2,23 +2,66 @@ package paper
 
 import (
 	"os"
+	"reflect"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/compute"
-	_ "github.com/gomlx/compute/gobackend" // the backend that needs nothing but Go
+	"github.com/gomlx/compute/gobackend" // the backend that needs nothing but Go
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
 
-// Importing this package decides where the networks are computed: the pure Go
-// backend go:ops_sequential, or XLA in a program built with the tag xla. The
-// environment variable GOMLX_BACKEND overrides it, as in every GoMLX program.
+// Importing this package decides where the networks are computed: by the pure Go
+// backend, or by XLA in a program built with the tag xla. The environment
+// variable GOMLX_BACKEND overrides it, as in every GoMLX program.
 //
 // The Go backend's own default, go:ops_parallel, can block for ever in graphs
-// that stack runs: a batched product takes workers while it holds one.
-func init() { compute.DefaultConfig = defaultBackend }
+// that stack runs: a batched product takes workers while it holds one. Without
+// operations at the same time it still divides each product among goroutines,
+// which costs a tenth of the processor's time where the workers of an experiment
+// keep all processors busy. So both are off.
+func init() {
+	compute.DefaultConfig = defaultBackend
+	compute.Register(gobackend.BackendName, openGo)
+}
+
+// openGo is the Go backend's constructor, for every configuration that it knows.
+// Its own prints a line to stdout, in the middle of whatever a program writes
+// there, when it sets the parallelism; here that is set afterwards. The field is
+// of an internal type, which can be reached by reflection alone.
+func openGo(config string) (compute.Backend, error) {
+	var rest []string
+	parallelism, set := 0, false
+	for option := range strings.SplitSeq(config, ",") {
+		value, found := strings.CutPrefix(option, "parallelism=")
+		n, err := strconv.Atoi(value)
+		if !found || err != nil {
+			rest = append(rest, option)
+			continue
+		}
+		parallelism, set = n, true
+	}
+	if !set {
+		return gobackend.New(config)
+	}
+	backend, err := gobackend.New(strings.Join(rest, ","))
+	if err != nil {
+		return nil, err
+	}
+	field := reflect.Indirect(reflect.ValueOf(backend)).FieldByName("Workers")
+	if !field.IsValid() {
+		return gobackend.New(config) // of a version that is made otherwise
+	}
+	workers, ok := field.Interface().(interface{ SetMaxParallelism(int) })
+	if !ok {
+		return gobackend.New(config)
+	}
+	workers.SetMaxParallelism(parallelism)
+	return backend, nil
+}
 
 // Options returns the options that say where results come from: the version of
 // this module and the backend, for the headers of the result files.

@@ -2,4 +2,4 @@
 
 package paper
 
-const defaultBackend = "go:ops_sequential"
+const defaultBackend = "go:ops_sequential,parallelism=0"
