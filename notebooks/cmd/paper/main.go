@@ -3,7 +3,8 @@
 // claims.
 //
 //	paper list                  experiments, tuning studies and what is stored of them
-//	paper run NAME...           run experiments, or go on with what was begun
+//	paper run NAME...           run experiments, or go on with what was begun;
+//	                            with -only CONTENDER, repeated for more, a part
 //	paper plot [NAME...]        figures of stored results as PNG files
 //	paper table [-v]            the paper's claims, judged by stored results
 //	paper notebooks [NAME...]   execute the notebooks

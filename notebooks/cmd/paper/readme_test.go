@@ -67,7 +67,7 @@ func commands(markdown string) (all []string) {
 var inline = regexp.MustCompile("[^`]`((?:go (?:run|test|doc|tool|build|vet|get|install) |git )[^`\n]+)`[^`]")
 
 func TestReadmeCommands(t *testing.T) {
-	_, text := readme(t)
+	root, text := readme(t)
 	all := commands(text)
 	if want := []string{"go run ./notebooks/cmd/paper reproduce", "go test ./..."}; len(all) < 2 || !slices.Equal(all[:2], want) {
 		t.Fatalf("the README begins with the commands %q, want %q", all, want)
@@ -86,28 +86,27 @@ func TestReadmeCommands(t *testing.T) {
 	for _, name := range names {
 		writeFile(t, filepath.Join(repository, "notebooks", name), "{}")
 	}
+	t.Chdir(s.dir) // where a relative -out is to be
 	for _, c := range all {
 		if args, ok := strings.CutPrefix(strings.Replace(c, " -tags xla", "", 1), "go run ./notebooks/cmd/paper"); ok {
 			s.run(0, strings.Fields(args)...)
-		} else if where, ok := elsewhere[c]; !ok {
+		} else if strings.HasPrefix(c, "go doc ") {
+			runCommand(t, root, c)
+		} else if elsewhere[c] == "" {
 			t.Errorf("nobody tests the command %q", c)
-		} else if where == "" {
-			runCommand(t, c)
 		}
 	}
 }
 
-// elsewhere says where the README's other commands are run; empty: here.
+// elsewhere says where the README's other commands are run.
 var elsewhere = map[string]string{
 	"go test ./...":                    ".ci/run",
 	"go test -run '^$' -bench . ./...": ".ci/run, each benchmark once",
 	"git clone https://github.com/contextrec/contextrec && cd contextrec": "the place where .ci/run runs is a clone",
-	"go doc ./notebooks/cmd/paper":                                        "",
 }
 
-func runCommand(t *testing.T, command string) {
+func runCommand(t *testing.T, root, command string) {
 	t.Helper()
-	root, _ := readme(t)
 	words := strings.Fields(command)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = root
@@ -178,17 +177,21 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	manual, _, _ := strings.Cut(string(main), "\npackage main")
+	lacks := func(prefix, flags string) {
+		for _, flag := range longFlag.FindAllStringSubmatch(flags, -1) {
+			if short, long := flag[1], flag[2]; !strings.Contains(manual, prefix+"-"+long+" ") && (short == "" || !strings.Contains(manual, prefix+short)) {
+				t.Errorf("the manual lacks the flag -%s", long)
+			}
+		}
+	}
 	root := newShell(t).commands()
+	lacks("\n//	", root.PersistentFlags().FlagUsages())
 	for _, c := range root.Commands() {
 		if !strings.Contains(manual, "\n//	paper "+c.Name()) {
 			t.Errorf("the manual lacks the command %s", c.Name())
 		}
-	}
-	for _, flag := range longFlag.FindAllStringSubmatch(root.PersistentFlags().FlagUsages(), -1) {
-		if !strings.Contains(manual, "\n//	-"+flag[1]+" ") {
-			t.Errorf("the manual lacks the flag -%s", flag[1])
-		}
+		lacks("", c.LocalNonPersistentFlags().FlagUsages())
 	}
 }
 
-var longFlag = regexp.MustCompile(`(?m)^ +--(\w+)`)
+var longFlag = regexp.MustCompile(`(?m)^ +(-\w)?(?:, )? *--(\w+)`)
