@@ -52,7 +52,10 @@ var Titles = map[string]string{
 	ToyDropout:   "Actor-Dropout, Bernoulli rewards (figure 1d)",
 	GreedStudy:   "Time-Dependent Greed, Bernoulli rewards",
 
-	TuningLinear:    "Tuning, linear rewards",
-	TuningBernoulli: "Tuning, Bernoulli rewards",
-	TuningMixed:     "Tuning, mixed rewards",
+	TuningLinear:          "Tuning, linear rewards",
+	TuningBernoulli:       "Tuning, Bernoulli rewards",
+	TuningMixed:           "Tuning, mixed rewards",
+	TuningValuesLinear:    "Tuning of value networks, linear rewards",
+	TuningValuesBernoulli: "Tuning of value networks, Bernoulli rewards",
+	TuningValuesMixed:     "Tuning of value networks, mixed rewards",
 }

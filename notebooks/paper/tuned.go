@@ -8,7 +8,7 @@ import (
 )
 
 // tuned are the settings of the contenders on one problem that had the least
-// mean regret in its tuning study.
+// mean regret in its tuning studies.
 type tuned struct {
 	pgcr          pgcr.Config
 	linUCB        baselines.LinUCB
@@ -20,7 +20,7 @@ type tuned struct {
 	vanilla       neural.VanillaPG
 }
 
-// What TuningLinear chose.
+// What TuningLinear and TuningValuesLinear chose.
 var tunedLinear = tuned{
 	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
 	linUCB:        baselines.LinUCB{Alpha: 0.1},
@@ -32,7 +32,7 @@ var tunedLinear = tuned{
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
 }
 
-// What TuningBernoulli chose.
+// What TuningBernoulli and TuningValuesBernoulli chose.
 var tunedBernoulli = tuned{
 	pgcr:          pgcr.Config{ActorRate: 0.001, CriticRate: 0.001},
 	linUCB:        baselines.LinUCB{Alpha: 0.03},
@@ -44,7 +44,7 @@ var tunedBernoulli = tuned{
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
 }
 
-// What TuningMixed chose.
+// What TuningMixed and TuningValuesMixed chose.
 var tunedMixed = tuned{
 	pgcr:          pgcr.Config{ActorRate: 0.01, CriticRate: 0.01},
 	linUCB:        baselines.LinUCB{Alpha: 0.01},
