@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -51,26 +50,6 @@ type Claim struct {
 type Part struct {
 	Evidence string
 	Verdict  Verdict
-}
-
-// TheoryResult is what the study of the paper's theory measured.
-type TheoryResult struct {
-	// Scale is the fraction of the reported numbers' draws, and Setting says
-	// in words how many that were: "20,000 updates a point".
-	Scale   float64
-	Setting string
-	// Bias is the mean of p_hat - p for a number of contexts, where p is the
-	// exact marginal probability.
-	Bias []Interval
-	// Critic and Actor are the ratios of the variance of PGCR's update to that
-	// of vanilla policy gradient at equal parameters, by N.
-	Critic, Actor []VarianceRatio
-}
-
-// VarianceRatio is a ratio of two variances at N resamplings.
-type VarianceRatio struct {
-	N     int
-	Ratio Interval
 }
 
 // Claims judges the claims of the paper by results, which are the contenders of
@@ -119,7 +98,7 @@ func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 			},
 		},
 		{
-			Row: 7, Statement: "Var[critic update] of PGCR tends to 1/N of vanilla policy gradient's.",
+			Row: 7, Statement: "Given the chosen context, Var[critic update] of PGCR tends to 1/N of vanilla policy gradient's.",
 			Source: "section 5.3, lemma", Setting: theory.Setting, Parts: theory.critic(),
 		},
 		{
@@ -288,74 +267,6 @@ func growth(r *sim.Result) ([]float64, error) {
 		_, slopes[run] = stat.LinearRegression(x, y, nil, false)
 	}
 	return slopes, nil
-}
-
-func (t *TheoryResult) critic() []Part {
-	var parts []Part
-	for _, v := range t.Critic {
-		n := float64(v.N)
-		scaled := Interval{n * v.Ratio.Mean, n * v.Ratio.Low, n * v.Ratio.High}
-		parts = append(parts, Part{
-			fmt.Sprintf("N = %d: N x ratio of the variances: %v, limits 1 +- %v", v.N, scaled, VarianceMargin),
-			scaled.within(1-VarianceMargin, 1+VarianceMargin),
-		})
-	}
-	return measured(parts)
-}
-
-func (t *TheoryResult) actor() []Part {
-	var parts []Part
-	for _, v := range t.Actor {
-		verdict := Undecided
-		if v.Ratio.Low > 1 {
-			verdict = NotReproduced
-		} else if v.Ratio.High <= NoHigher {
-			verdict = Reproduced
-		}
-		parts = append(parts, Part{fmt.Sprintf("N = %d: ratio of the variances: %v, limit %v", v.N, v.Ratio, NoHigher), verdict})
-	}
-	return measured(parts)
-}
-
-// unbiased counts the contexts whose interval leaves out 0. Of K intervals of
-// 95 % each, a number leave it out by chance that is binomial (K, 0.05): more
-// of them than chance gives once in a thousand refute the claim, and so many as
-// it gives once in twenty leave it undecided.
-func (t *TheoryResult) unbiased() Part {
-	if len(t.Bias) == 0 {
-		return measured(nil)[0]
-	}
-	out, furthest, largest := 0, 0.0, 0.0
-	for _, b := range t.Bias {
-		if b.Low > 0 || b.High < 0 {
-			out++
-		}
-		largest = math.Max(largest, math.Abs(b.Mean))
-		furthest = math.Max(furthest, math.Max(-b.Low, b.High))
-	}
-	chance := distuv.Binomial{N: float64(len(t.Bias)), P: 0.05}
-	atLeast := 1.0
-	if out > 0 {
-		atLeast = 1 - chance.CDF(float64(out-1))
-	}
-	verdict := Reproduced
-	if atLeast < 0.001 {
-		verdict = NotReproduced
-	} else if atLeast < 0.05 || furthest > SmallBias {
-		verdict = Undecided
-	}
-	return Part{
-		fmt.Sprintf("%d of %d contexts have a 95 %% interval of the bias without 0 (by chance %.1f); largest bias %.2g, furthest end of an interval %.2g, limit %v",
-			out, len(t.Bias), 0.05*float64(len(t.Bias)), largest, furthest, SmallBias),
-		verdict,
-	}
-}
-
-func measured(parts []Part) []Part {
-	if len(parts) == 0 {
-		return []Part{{"the theory study was not run", NotRun}}
-	}
-	return parts
 }
 
 // short writes a regret with three digits or all before the point.
