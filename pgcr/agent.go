@@ -55,7 +55,8 @@ func (s *streams) all() []*rand.PCG {
 }
 
 // NewAgent makes an agent of one run a seed that estimates probabilities in the
-// given way. Config.New does so with Resampled, which is PGCR.
+// given way. Config.New does so with Resampled, which is PGCR. Its errors are
+// those of New; Resamples is not used.
 func (c Config) NewAgent(spec envs.Spec, seeds []uint64, estimator Estimator) (*Agent, error) {
 	c = c.withDefaults()
 	if err := c.check(spec); err != nil {

@@ -13,20 +13,20 @@ import (
 )
 
 // Config declares the algorithm of the paper. The zero value is PGCR for
-// contextual bandits with the networks of section 6.2, without its two
-// heuristics; experiments switch them on.
+// contextual bandits with networks and batches of section 6.2, and without its
+// two heuristics, which Greed and Dropout switch on.
 type Config struct {
 	Hidden     []int   // units of the hidden layers of actor and critic; default 10
 	ActorRate  float64 // Adam's learning rate of the actor; default 0.01
 	CriticRate float64 // Adam's learning rate of the critic; default 0.01
 
 	BatchSize   int // B, history steps an update; default 64
-	Resamples   int // N, draws of M-1 rivals for a marginal; default 1
+	Resamples   int // N, draws of M-1 rivals for a marginal; N*(M-1) < B; default 1
 	UpdateEvery int // environment steps an update; default 1
 
 	Greed    Greed   // Time-Dependent Greed; the default is off: kappa = 1
 	Dropout  float64 // Actor-Dropout: share of the last hidden layer that is dropped, in [0, 1); default 0
-	Discount float64 // gamma, in [0, 1]; default 0, a bandit
+	Discount float64 // gamma, in [0, 1]; default 0, a bandit. It counts in problems with sessions only.
 
 	// ControlVariate subtracts the batch mean of the action values in the actor
 	// update. It is not in the paper; default off.
@@ -107,7 +107,9 @@ func CheckNetwork(spec envs.Spec, hidden []int) error {
 	return nil
 }
 
-// New makes an agent of one run a seed.
+// New implements envs.Algorithm; the policy is an *Agent. It returns an error
+// that names the field when a setting is out of bounds, and when there is no
+// seed or no backend.
 func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	agent, err := c.NewAgent(spec, seeds, Resampled{N: cmp.Or(c.Resamples, 1)})
 	if err != nil {

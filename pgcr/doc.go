@@ -53,9 +53,10 @@
 //   - The marginals that weigh the critic update are those before it, and the
 //     actor learns from the updated critic, as the indices in (23) and (25) say;
 //     both use the marginals of the same draw of rivals.
-//   - In a bandit the rivals come from the other steps of the batch, which is a
-//     uniform draw from the history. With states, all candidates of a step share
-//     the rivals that were drawn for that step.
+//   - In a bandit the rivals come from the other places of the batch, which is a
+//     uniform draw from the history, and stand at the same place of their steps,
+//     whose candidates are kept in a random order. With states, all candidates of
+//     a step share the rivals that were drawn for that step.
 //   - Where a session has a single step so far, its own candidates stand in as
 //     rivals.
 //   - Actor-Dropout drops units of the last hidden layer, one mask for all

@@ -34,7 +34,9 @@ type Resampled struct {
 // Rivals returns N*(M-1).
 func (e Resampled) Rivals(candidates int) int { return e.N * (candidates - 1) }
 
-// Check wants N*(M-1) < B, so that the rivals of a context are distinct.
+// Check wants N*(M-1) < B, so that the rivals of a context come from different
+// places of the batch. It cannot know whether the problem has states, where
+// rivals are drawn from the session, and wants the same there.
 func (e Resampled) Check(batch, candidates int) error {
 	if rivals := e.Rivals(candidates); rivals >= batch {
 		return fmt.Errorf("pgcr: Config.Resamples is %d, which needs %d rivals a context from other steps of the batch, but Config.BatchSize is %d",

@@ -18,8 +18,9 @@ func ActorLoss(marginal, actionValue *Node, batch int) *Node {
 
 // ControlVariate subtracts from each run's action values, [R, n], their mean
 // over the batch. In expectation it leaves the actor update as it is, because
-// the marginals of a step sum to a constant, and it removes the noise of an
-// offset that all rewards share. It is not in the paper.
+// the mean over contexts of their marginal probability is 1/M whatever theta
+// is, and it removes the noise of an offset that all rewards share. It is not in
+// the paper.
 func ControlVariate(actionValue *Node) *Node {
 	return Sub(actionValue, ReduceAndKeep(actionValue, ReduceMean, 1))
 }

@@ -148,10 +148,14 @@ func repeatRows(x *Node, times int) *Node {
 // far (section 3.2) as long as the batch is one and the candidates of each of
 // its steps stand in random order.
 //
-// scores is [R, B*M], step by step. Rival j of a context is the context j steps
-// further in the batch, cyclically: rivals are distinct, independent of each
-// other, and never of the context's own step, which needs count < B. own is
-// scores followed by its first M values once more, [R, B*M+M]; others is
+// scores is [R, B*M], step by step. Rival j = 1 ... count of a context has the
+// same place j steps further in the batch, cyclically, so with count < B all
+// come from different places of the batch and none from the context's own. A
+// batch that was drawn with replacement may hold one step at several places: as
+// long as the history is short, a context then meets itself, which pulls its
+// estimate towards 1/M.
+//
+// own is scores followed by its first M values once more, [R, B*M+M]; others is
 // [R, count, B*M+M]. The repeated columns come from the layout: all the rolled
 // copies are one periodic sequence, cut into rows that are M too long. Whoever
 // differentiates gives them weight zero.

@@ -117,7 +117,7 @@ func (rp *Replay) Steps(r int) int {
 	return rp.runs[r].steps
 }
 
-// Draw draws a batch of step numbers of run r into dst.
+// Draw draws a batch of step numbers of run r into dst. It panics when Steps is 0.
 func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) {
 	h := &rp.runs[r]
 	for i := range dst {
