@@ -17,8 +17,8 @@ import (
 // with.
 //
 // It is the value-based counterpart of Actor-Dropout (section 5.2.2), and not in
-// the paper. The spread of the sub-networks does not shrink with the amount of
-// data, so neither does the exploration need to.
+// the paper. Nothing makes the spread of the sub-networks shrink with the amount
+// of data, so the exploration need not fade.
 type DropoutThompson struct {
 	Settings
 	Dropout float64 // share of units dropped, in (0, 1); default 0.5. Greedy drops none.
