@@ -4,8 +4,8 @@
 // # Words
 //
 // A problem and an algorithm are declared: plain struct values, whose zero
-// value is the documented default, that can be copied, compared and written as
-// JSON. Their New methods start what is live, an environment and a policy. A
+// value is the documented default, that can be copied and written as JSON.
+// Their New methods start what is live, an environment and a policy. A
 // run is one independent repetition with its own seed. At each step a run
 // offers M candidates, each described by a context of D features, and the
 // policy takes one of them: its index is the action.

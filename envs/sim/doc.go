@@ -26,9 +26,10 @@
 //
 // Run r depends on the experiment and on r alone: see [Experiment.ProblemSeeds].
 // However the runs are shared out to workers, processes and machines, the
-// result file is the same byte for byte, provided that problem and algorithm
-// keep the contract of package envs (20 runs in one batch are 7 + 13 runs in
-// two). What decides a result is the experiment's name, the Go types of problem
+// result file is the same byte for byte, provided that one build of the program
+// computes them on one backend (others may round otherwise), and that problem
+// and algorithm keep the contract of package envs (20 runs in one batch are
+// 7 + 13 runs in two). What decides a result is the experiment's name, the Go types of problem
 // and algorithm, what JSON shows of them, runs, steps and seed. The version of
 // the program is recorded beside it, but a result of an older version is served
 // like any other: remove the results when a change of the code changes what a
