@@ -66,14 +66,14 @@ func Differences(results []*sim.Result, contender string) {
 	Table([]string{"final regret of " + contender, "mean difference [95 % interval]", "it is", "runs in which it is lower"}, rows)
 }
 
-// Growths shows the log-log slope of every contender's regret over the last half
-// of the steps, the steepest first.
+// Growths shows how every contender's regret grows in the last half of the
+// steps, the steepest first.
 func Growths(results []*sim.Result) {
 	var rows [][]string
 	for _, g := range Must(paper.Growths(results)) {
-		rows = append(rows, []string{g.Contender, g.Slope.String(), fmt.Sprintf("%d of %d", g.Linear, g.Runs)})
+		rows = append(rows, []string{g.Contender, g.Ratio.String(), g.Slope.String()})
 	}
-	Table([]string{"contender", "log-log slope of the last half, mean [95 % interval]", fmt.Sprintf("runs above %v", paper.LinearSlope)}, rows)
+	Table([]string{"contender", "regret of the last quarter by that of the quarter before, mean [95 % interval]", "log-log slope of the last half"}, rows)
 }
 
 // Fits shows how well models know the rewards: for each of them its estimates

@@ -70,33 +70,29 @@ func Differences(results []*sim.Result, contender string) ([]Difference, error) 
 	return all, nil
 }
 
-// Growth is how a contender's regret grows over the last half of the steps: the
-// slope of log regret over log step by least squares, which is 1 where regret
-// grows in proportion to the step.
+// Growth is how a contender's regret grows in the last half of the steps.
 type Growth struct {
-	Contender    string
-	Slope        Interval // over runs
-	Linear, Runs int      // in how many of the runs the slope is above LinearSlope
+	Contender string
+	Ratio     Interval // over runs, of the last quarter's regret by that of the quarter before: 1 where regret grows linearly, see [LinearGrowth]
+	Slope     Interval // over runs, of log regret over log step by least squares in the last half
 }
 
 // Growths returns the growth of every result, the steepest first. It is an error
-// when a run has too few checkpoints with regret for a slope.
+// when a run has too few checkpoints with regret for it.
 func Growths(results []*sim.Result) ([]Growth, error) {
 	var all []Growth
 	for _, r := range results {
-		slopes, err := growth(r)
+		ratios, err := growth(r)
 		if err != nil {
 			return nil, fmt.Errorf("paper: %w", err)
 		}
-		g := Growth{Contender: r.Contender, Slope: Mean95(slopes), Runs: len(slopes)}
-		for _, s := range slopes {
-			if s > LinearSlope {
-				g.Linear++
-			}
+		slopes, err := slope(r)
+		if err != nil {
+			return nil, fmt.Errorf("paper: %w", err)
 		}
-		all = append(all, g)
+		all = append(all, Growth{r.Contender, Mean95(ratios), Mean95(slopes)})
 	}
-	slices.SortStableFunc(all, func(a, b Growth) int { return cmp.Compare(b.Slope.Mean, a.Slope.Mean) })
+	slices.SortStableFunc(all, func(a, b Growth) int { return cmp.Compare(b.Ratio.Mean, a.Ratio.Mean) })
 	return all, nil
 }
 

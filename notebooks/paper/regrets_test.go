@@ -58,21 +58,27 @@ func TestDifferencesThatCannotBe(t *testing.T) {
 	}
 }
 
-// Regret that is a power of the step has that power as slope.
+// Regret that is a power of the step has that power as slope; that of a square
+// root grows by (1-sqrt(3/4))/(sqrt(3/4)-sqrt(1/2)) = 0.843.
 func TestGrowths(t *testing.T) {
 	got, err := paper.Growths([]*sim.Result{
 		growing(paper.ToyDropout, "root", 0.5, 1, 2),
 		growing(paper.ToyDropout, "straight", 1, 1, 5),
 	})
 	got = must(t, got, err)
-	if got[0].Contender != "straight" || got[0].Linear != 2 || got[0].Runs != 2 || math.Abs(got[0].Slope.Mean-1) > 1e-9 {
+	if got[0].Contender != "straight" || math.Abs(got[0].Ratio.Mean-1) > 1e-9 || math.Abs(got[0].Slope.Mean-1) > 1e-9 {
 		t.Errorf("the steepest is %+v", got[0])
 	}
-	if got[1].Linear != 0 || math.Abs(got[1].Slope.Mean-0.5) > 1e-9 {
+	if math.Abs(got[1].Ratio.Mean-0.843) > 1e-3 || math.Abs(got[1].Slope.Mean-0.5) > 1e-9 {
 		t.Errorf("the other is %+v", got[1])
 	}
 	if _, err := paper.Growths([]*sim.Result{plain(paper.ToyDropout, "nothing", 0, 0)}); err == nil {
 		t.Error("no regret has a slope")
+	}
+	without := plain(paper.ToyDropout, "without", 1, 2)
+	without.Regret = nil
+	if _, err := paper.Growths([]*sim.Result{without}); err == nil {
+		t.Error("a result without regret grows")
 	}
 }
 
