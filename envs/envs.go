@@ -90,6 +90,41 @@ func (t Transition) Check(spec Spec, runs int) {
 	checkActions(t.Actions, runs, spec.Candidates)
 }
 
+// Finite returns a RunError for the first run that has a context which is not
+// finite. A ReLU, among others, would hide it.
+func (o Observation) Finite() error {
+	per := o.Candidates * o.Dim
+	for r := range o.Runs {
+		sum := float32(0)
+		for _, c := range o.Contexts[r*per : (r+1)*per] {
+			sum += c * 0 // NaN where c is NaN or infinite
+		}
+		if sum == 0 {
+			continue
+		}
+		for i, c := range o.Contexts[r*per : (r+1)*per] {
+			if c*0 != 0 {
+				return &RunError{Run: r, Err: fmt.Errorf("feature %d of candidate %d is %v", i%o.Dim, i/o.Dim, c)}
+			}
+		}
+	}
+	return nil
+}
+
+// Finite returns a RunError for the first run whose reward or contexts are not
+// finite, or whose discount is outside [0, 1].
+func (t Transition) Finite() error {
+	for r, reward := range t.Reward {
+		if reward*0 != 0 {
+			return &RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}
+		}
+		if d := t.Discount[r]; !(d >= 0 && d <= 1) {
+			return &RunError{Run: r, Err: fmt.Errorf("the discount is %v, want 0 to 1", d)}
+		}
+	}
+	return t.Observation.Finite()
+}
+
 // Environment is a live problem: R independent runs that advance in lockstep.
 type Environment interface {
 	// Observe returns the current step's contexts. Calling it again before

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -30,6 +31,7 @@ type Agent struct {
 
 	decide decider
 	learn  *learner // made at the first update, when it is known whether there are sessions
+	failed error    // of an update that left no parameters behind
 }
 
 // streams are the random sources of one run, one for each purpose, so that no
@@ -65,10 +67,12 @@ func (c Config) NewAgent(spec envs.Spec, seeds []uint64, estimator Estimator) (*
 	if len(seeds) == 0 {
 		return nil, errNoRuns
 	}
-	if err := estimator.Check(c.BatchSize, spec.Candidates); err != nil {
-		return nil, err
+	if spec.State == 0 { // with states, the rivals may be those of sessions
+		if err := estimator.Check(c.BatchSize, spec.Candidates); err != nil {
+			return nil, err
+		}
 	}
-	backend, err := openBackend(c.Backend)
+	backend, err := OpenBackend(c.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -82,16 +86,20 @@ func (c Config) NewAgent(spec envs.Spec, seeds []uint64, estimator Estimator) (*
 	return a, a.decide.init(a)
 }
 
-func openBackend(backend compute.Backend) (compute.Backend, error) {
+// OpenBackend returns the given backend or, where it is nil, the default one of
+// GoMLX, compute.New(), which is opened once for all agents of the program.
+func OpenBackend(backend compute.Backend) (compute.Backend, error) {
 	if backend != nil {
 		return backend, nil
 	}
-	backend, err := compute.New()
+	backend, err := defaultBackend()
 	if err != nil {
 		return nil, fmt.Errorf("pgcr: opening the default backend: %w", err)
 	}
 	return backend, nil
 }
+
+var defaultBackend = sync.OnceValues(compute.New)
 
 // Runs returns R.
 func (a *Agent) Runs() int { return len(a.streams) }
@@ -103,6 +111,9 @@ func (a *Agent) Steps() int64 { return a.steps }
 // dropout mask a run.
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
 	obs.Check(a.spec, a.Runs())
+	if a.failed != nil {
+		return a.failed
+	}
 	if len(dst) != a.Runs() {
 		panic(fmt.Sprintf("pgcr: %d actions for %d runs", len(dst), a.Runs()))
 	}
@@ -186,7 +197,7 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 // from a batch of it.
 func (a *Agent) Update(tr envs.Transition) error {
 	tr.Check(a.spec, a.Runs())
-	if err := checkFinite(tr); err != nil {
+	if err := errors.Join(a.failed, tr.Finite()); err != nil {
 		return err
 	}
 	if a.learn == nil {
@@ -207,7 +218,8 @@ func (a *Agent) Update(tr envs.Transition) error {
 	if a.steps%int64(a.config.UpdateEvery) != 0 {
 		return nil
 	}
-	return a.learn.update(a)
+	a.failed = a.learn.update(a)
+	return a.failed
 }
 
 // shuffle makes order a uniform random permutation of 0 ... len-1.
@@ -217,31 +229,6 @@ func shuffle(order []int, rng *rand.Rand) {
 		order[i] = order[j]
 		order[j] = i
 	}
-}
-
-// checkFinite returns an envs.RunError for the first run whose reward or
-// contexts are not finite.
-func checkFinite(tr envs.Transition) error {
-	for r, reward := range tr.Reward {
-		if bad := float64(reward); math.IsNaN(bad) || math.IsInf(bad, 0) {
-			return &envs.RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}
-		}
-	}
-	return checkContexts(tr.Observation)
-}
-
-func checkContexts(obs envs.Observation) error {
-	per := obs.Candidates * obs.Dim
-	for r := range obs.Runs {
-		sum := float32(0)
-		for _, c := range obs.Contexts[r*per : (r+1)*per] {
-			sum += c * 0 // NaN if c is NaN or infinite
-		}
-		if sum != 0 {
-			return &envs.RunError{Run: r, Err: errors.New("a context is not finite")}
-		}
-	}
-	return nil
 }
 
 // fillMask writes a dropout mask: each factor is 0 with probability rate, else

@@ -243,8 +243,9 @@ func TestDivergenceNamesTheRun(t *testing.T) {
 	g := play(t, pgcr.Config{}, envs.Linear{}, seeds(1, 3))
 	g.choices(5)
 	for what, spoil := range map[string]func(tr envs.Transition){
-		"reward":  func(tr envs.Transition) { tr.Reward[1] = float32(math.NaN()) },
-		"context": func(tr envs.Transition) { tr.Contexts[200+7] = float32(math.Inf(1)) },
+		"reward":                   func(tr envs.Transition) { tr.Reward[1] = float32(math.NaN()) },
+		"feature 7 of candidate 0": func(tr envs.Transition) { tr.Contexts[200+7] = float32(math.Inf(1)) },
+		"discount":                 func(tr envs.Transition) { tr.Discount[1] = float32(math.NaN()) },
 	} {
 		obs := g.env.Observe()
 		obs.Contexts = slices.Clone(obs.Contexts)

@@ -88,8 +88,8 @@ func (d *decider) values(a *Agent, obs envs.Observation, dst []float64) error {
 }
 
 func (d *decider) set(a *Agent, obs envs.Observation) error {
-	if err := checkContexts(obs); err != nil {
-		return err // a ReLU would hide it
+	if err := obs.Finite(); err != nil {
+		return err
 	}
 	per := a.spec.Candidates * a.spec.Dim
 	return EditInputs([]*tensors.Tensor{d.contexts.Columns()}, func(values [][]float32) {

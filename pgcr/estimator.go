@@ -13,7 +13,8 @@ type Estimator interface {
 	// needs, for a problem with states; 0 if none.
 	Rivals(candidates int) int
 
-	// Check returns an error if the estimate cannot be made from such a batch.
+	// Check returns an error if the estimate cannot be made from such a batch, in
+	// a problem without states.
 	Check(batch, candidates int) error
 
 	// Estimate returns the probabilities, [R, B*M], of contexts with scores
@@ -35,12 +36,11 @@ type Resampled struct {
 func (e Resampled) Rivals(candidates int) int { return e.N * (candidates - 1) }
 
 // Check wants N*(M-1) < B, so that the rivals of a context come from different
-// places of the batch. It cannot know whether the problem has states, where
-// rivals are drawn from the session, and wants the same there.
+// places of the batch.
 func (e Resampled) Check(batch, candidates int) error {
 	if rivals := e.Rivals(candidates); rivals >= batch {
-		return fmt.Errorf("pgcr: Config.Resamples is %d, which needs %d rivals a context from other steps of the batch, but Config.BatchSize is %d",
-			e.N, rivals, batch)
+		return fmt.Errorf("pgcr: Config.Resamples is %d, which needs %d rivals a context from other steps of the batch, but Config.BatchSize is %d: %d steps would do",
+			e.N, rivals, batch, rivals+1)
 	}
 	return nil
 }

@@ -99,6 +99,8 @@ func newLearner(a *Agent, sessions bool) (*learner, error) {
 	count := 0
 	if sessions {
 		count = a.estimator.Rivals(m)
+	} else if err := a.estimator.Check(b, m); err != nil {
+		return nil, err
 	}
 	for _, input := range []struct {
 		contexts **Contexts

@@ -40,6 +40,9 @@ const magic = "contextrec pgcr agent 1\n"
 // step, every random stream and the history. An agent that is loaded goes on
 // with the same actions.
 func (a *Agent) Save(w io.Writer) error {
+	if a.failed != nil {
+		return a.failed
+	}
 	s := saved{Spec: a.spec, Steps: a.steps, ActorUpdates: a.actor.Updates, CriticUpdates: a.critic.Updates}
 	config, err := json.Marshal(a.config)
 	if err != nil {

@@ -53,11 +53,9 @@ func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, se
 	if err := s.check(algorithm); err != nil {
 		return nil, err
 	}
-	if s.Backend == nil {
-		var err error
-		if s.Backend, err = compute.New(); err != nil {
-			return nil, fmt.Errorf("neural: opening the default backend: %w", err)
-		}
+	var err error
+	if s.Backend, err = pgcr.OpenBackend(s.Backend); err != nil {
+		return nil, err
 	}
 	network := pgcr.Network{Dim: spec.Dim, Hidden: s.Hidden, Bias: true}
 	p := &Policy{
@@ -78,7 +76,6 @@ func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, se
 	if in.err != nil {
 		return nil, in.err
 	}
-	var err error
 	p.values, err = NewExec(p.backend, func(in []*Node) *Node {
 		k := len(in) - 2
 		return network.Forward(in[:k], in[k], in[k+1]).Output
@@ -126,7 +123,7 @@ func (p *Policy) Values(dst []float64, obs envs.Observation) error {
 // evaluate hands the values of each run's candidates to use, under the mask that
 // setMask writes.
 func (p *Policy) evaluate(obs envs.Observation, setMask func(r int, mask []float32), use func(r int, values []float32)) error {
-	if err := checkContexts(obs); err != nil {
+	if err := obs.Finite(); err != nil {
 		return err
 	}
 	runs, m, size := p.Runs(), p.spec.Candidates, p.spec.Candidates*p.spec.Dim
@@ -178,12 +175,7 @@ func (p *Policy) checkValues(r int, values []float32) error {
 // have sessions and others do not.
 func (p *Policy) Update(tr envs.Transition) error {
 	tr.Check(p.spec, p.Runs())
-	for r, reward := range tr.Reward {
-		if !finite(reward) {
-			return &envs.RunError{Run: r, Err: fmt.Errorf("reward is %v", reward)}
-		}
-	}
-	if err := checkContexts(tr.Observation); err != nil {
+	if err := tr.Finite(); err != nil {
 		return err
 	}
 	if p.learn == nil {
@@ -198,18 +190,6 @@ func (p *Policy) Update(tr envs.Transition) error {
 		return nil
 	}
 	return p.learn.update(p)
-}
-
-// checkContexts returns an error for the first context that is not finite. A
-// rectifier may turn NaN into 0, so it would not always show in the values.
-func checkContexts(obs envs.Observation) error {
-	for i, c := range obs.Contexts {
-		if !finite(c) {
-			size := obs.Candidates * obs.Dim
-			return &envs.RunError{Run: i / size, Err: fmt.Errorf("feature %d of candidate %d is %v", i%obs.Dim, i%size/obs.Dim, c)}
-		}
-	}
-	return nil
 }
 
 func finite(x float32) bool { return math.Abs(float64(x)) <= math.MaxFloat32 }

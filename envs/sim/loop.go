@@ -96,12 +96,15 @@ func (t *table) step() (tr envs.Transition, regret []float64, err error) {
 	if err != nil {
 		return tr, nil, err
 	}
-	if len(out.Reward) != obs.Runs {
-		return tr, nil, fmt.Errorf("environment paid %d rewards to %d runs", len(out.Reward), obs.Runs)
+	if len(out.Reward) != obs.Runs || len(out.Discount) != obs.Runs {
+		return tr, nil, fmt.Errorf("environment returned %d rewards and %d discounts to %d runs", len(out.Reward), len(out.Discount), obs.Runs)
 	}
 	for r, reward := range out.Reward {
 		if !finite(float64(reward)) {
 			return tr, nil, &envs.RunError{Run: r, Err: fmt.Errorf("reward is %v", reward)}
+		}
+		if d := out.Discount[r]; !(d >= 0 && d <= 1) {
+			return tr, nil, &envs.RunError{Run: r, Err: fmt.Errorf("discount is %v, want 0 to 1", d)}
 		}
 	}
 	tr = envs.Transition{Observation: obs, Actions: t.actions, Outcome: out}

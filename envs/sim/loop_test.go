@@ -87,7 +87,7 @@ func TestPlayErrors(t *testing.T) {
 		{"no action", &script{expected: good, reward: []float32{0, 0}}, &always{actions: []int{0}}, 1, "action -1 of 2"},
 		{"NaN reward", &script{expected: good, reward: []float32{0, nan}}, &always{actions: []int{0, 0}}, 1, "reward is NaN"},
 		{"infinite reward", &script{expected: good, reward: []float32{float32(math.Inf(1)), 0}}, &always{actions: []int{0, 0}}, 0, "reward is +Inf"},
-		{"too few rewards", &script{expected: good, reward: []float32{0}}, &always{actions: []int{0, 0}}, -1, "1 rewards to 2 runs"},
+		{"too few rewards", &script{expected: good, reward: []float32{0}}, &always{actions: []int{0, 0}}, -1, "1 rewards and 2 discounts to 2 runs"},
 		{"NaN expected", &script{expected: []float64{0, 0, 0, math.NaN()}, reward: []float32{0, 0}}, &always{actions: []int{0, 0}}, 1, "expected reward of candidate 1 is NaN"},
 	} {
 		recorded := 0

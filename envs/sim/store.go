@@ -114,9 +114,6 @@ func ignoreMissing(err error) error {
 // partsOf is the folder of the parts of the result at path.
 func partsOf(path string) string { return strings.TrimSuffix(path, ".csv") + ".parts" }
 
-// partName is the file name of one run in the folder of parts.
-func partName(run int) string { return fmt.Sprintf("run-%05d.csv", run) }
-
 // load reads the result, or the part of one, at path.
 func load(path string) (*Result, error) {
 	f, err := os.Open(path)

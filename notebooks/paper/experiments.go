@@ -19,17 +19,7 @@ const (
 // Experiments returns the declared experiments at full scale, in the order of
 // the paper's figures.
 func Experiments() []sim.Experiment {
-	return []sim.Experiment{Linear(), Bernoulli(), Mixed(), DropoutStudy(), GreedStudies()}
-}
-
-// Find returns the experiment or tuning study of that name.
-func Find(name string) (sim.Experiment, error) {
-	for _, e := range append(Experiments(), Tuning()...) {
-		if e.Name == name {
-			return e, nil
-		}
-	}
-	return sim.Experiment{}, fmt.Errorf("paper: no experiment is called %q", name)
+	return []sim.Experiment{Linear(), Bernoulli(), Mixed(), DropoutStudy(), GreedStudies(), ControlVariateStudy()}
 }
 
 // Linear is figure 1a: linear rewards with Gaussian noise.

@@ -51,6 +51,7 @@ var Titles = map[string]string{
 	ToyMixed:     "Mixed rewards (figure 1c)",
 	ToyDropout:   "Actor-Dropout, Bernoulli rewards (figure 1d)",
 	GreedStudy:   "Time-Dependent Greed, Bernoulli rewards",
+	VariateStudy: "Control variate, Bernoulli rewards",
 
 	TuningLinear:          "Tuning, linear rewards",
 	TuningBernoulli:       "Tuning, Bernoulli rewards",
