@@ -27,9 +27,9 @@ var tunedLinear = tuned{
 	ucb:           baselines.LinUCB{Alpha: 0.1},
 	thompson:      baselines.LinearThompson{Scale: 0.03},
 	textbook:      baselines.LinearThompson{Scale: 1},
-	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.05}},
+	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.03}},
 	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.02}},
-	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
+	vanilla:       neural.VanillaPG{ActorRate: 0.03, CriticRate: 0.03},
 }
 
 // What TuningBernoulli and TuningValuesBernoulli chose.
@@ -52,6 +52,6 @@ var tunedMixed = tuned{
 	thompson:      baselines.LogisticThompson{Scale: 0.001},
 	textbook:      baselines.LogisticThompson{Scale: 1},
 	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.02}},
-	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.0005}},
+	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.02}},
 	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
 }
