@@ -41,7 +41,7 @@ var tunedBernoulli = tuned{
 	textbook:      baselines.LogisticThompson{Scale: 1},
 	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.0002}},
 	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.0002}},
-	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
+	vanilla:       neural.VanillaPG{ActorRate: 0.001, CriticRate: 0.001},
 }
 
 // What TuningMixed and TuningValuesMixed chose.
@@ -53,5 +53,5 @@ var tunedMixed = tuned{
 	textbook:      baselines.LogisticThompson{Scale: 1},
 	epsilonGreedy: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.02}},
 	greedy:        neural.Greedy{Settings: neural.Settings{Rate: 0.02}},
-	vanilla:       neural.VanillaPG{ActorRate: 0.01, CriticRate: 0.01},
+	vanilla:       neural.VanillaPG{ActorRate: 0.003, CriticRate: 0.003, Greed: pgcr.Greed{Rate: 0.002}},
 }
