@@ -11,6 +11,7 @@ import (
 
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/pgcr"
 )
 
 // The settings of the theory study. Agents are PGCR in the paper's configuration
@@ -107,11 +108,10 @@ func Theory(ctx context.Context, scale float64) (*TheoryResult, error) {
 	if !(scale > 0) || math.IsInf(scale, 1) {
 		return nil, fmt.Errorf("paper: the theory study at scale %v, want a positive number", scale)
 	}
-	backend, err := compute.New()
+	backend, err := pgcr.OpenBackend(nil)
 	if err != nil {
 		return nil, fmt.Errorf("paper: %w", err)
 	}
-	defer backend.Finalize()
 	s := &theoryStudy{ctx: ctx, backend: backend, scale: scale, result: &TheoryResult{Scale: scale}}
 	for _, measure := range []func() error{s.learn, s.marginals, s.critics, s.actors} {
 		if err := measure(); err != nil {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/gomlx/compute"
-
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/pgcr"
 )
@@ -43,11 +41,10 @@ func (t TwoContexts) Measure(ctx context.Context, updates int, seed uint64) (Int
 	if t.N < 1 || updates < 2 {
 		return Interval{}, fmt.Errorf("paper: TwoContexts.N is %d with %d updates, want at least 1 and 2", t.N, updates)
 	}
-	backend, err := compute.New()
+	backend, err := pgcr.OpenBackend(nil)
 	if err != nil {
 		return Interval{}, fmt.Errorf("paper: %w", err)
 	}
-	defer backend.Finalize()
 	// One hidden unit that passes its input on; the other values are padding.
 	actor, critic := pgcr.Network{Dim: 1, Hidden: []int{1}}, pgcr.Network{Dim: 1, Hidden: []int{1}, Bias: true}
 	first, out := make([]float32, 4*pgcr.Width(1)), make([]float32, 4)
