@@ -116,7 +116,7 @@ func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 		},
 		{
 			Row: 10, Statement: "p_hat is an unbiased estimate of the marginal probability.",
-			Source: "section 3.2", Setting: theory.Setting, Parts: []Part{theory.unbiased()},
+			Source: "section 3.2", Setting: theory.Setting, Parts: theory.unbiased(),
 		},
 	}
 	for i, c := range claims {

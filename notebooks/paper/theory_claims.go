@@ -112,9 +112,9 @@ func in(setting string) string {
 // 95 % each, a number leave it out by chance that is binomial (K, 0.05): more
 // of them than chance gives once in a thousand refute the claim, and so many as
 // it gives once in twenty leave it undecided.
-func (t *TheoryResult) unbiased() Part {
+func (t *TheoryResult) unbiased() []Part {
 	if len(t.Bias) == 0 {
-		return measured(nil)[0]
+		return measured(nil)
 	}
 	out, furthest, largest := 0, 0.0, 0.0
 	for _, b := range t.Bias {
@@ -135,11 +135,21 @@ func (t *TheoryResult) unbiased() Part {
 	} else if atLeast < 0.05 || furthest > SmallBias {
 		verdict = Undecided
 	}
-	return Part{
+	parts := []Part{{
 		fmt.Sprintf("%d of %d contexts have a 95 %% interval of the bias without 0 (by chance %.1f); largest bias %.2g, furthest end of an interval %.2g, limit %v",
 			out, len(t.Bias), 0.05*float64(len(t.Bias)), largest, furthest, SmallBias),
 		verdict,
+	}}
+	var short []string
+	for _, h := range t.History {
+		if h.Steps <= 100 {
+			short = append(short, fmt.Sprintf("%d: %+.1f %%", h.Steps, 100*h.Bias.Mean))
+		}
 	}
+	if short != nil {
+		parts = append(parts, Part{"of batches drawn with replacement from a short history it is not; the bias for the most probable context after steps " + strings.Join(short, ", "), Note})
+	}
+	return parts
 }
 
 func measured(parts []Part) []Part {
