@@ -140,14 +140,14 @@ func (t *TheoryResult) unbiased() []Part {
 			out, len(t.Bias), 0.05*float64(len(t.Bias)), largest, furthest, SmallBias),
 		verdict,
 	}}
-	var short []string
+	var early []string
 	for _, h := range t.History {
 		if h.Steps <= 100 {
-			short = append(short, fmt.Sprintf("%d: %+.1f %%", h.Steps, 100*h.Bias.Mean))
+			early = append(early, fmt.Sprintf("%d: %+.1f %%", h.Steps, 100*h.Bias.Mean))
 		}
 	}
-	if short != nil {
-		parts = append(parts, Part{"of batches drawn with replacement from a short history it is not; the bias for the most probable context after steps " + strings.Join(short, ", "), Note})
+	if early != nil {
+		parts = append(parts, Part{"of batches drawn with replacement from a short history it is not; the bias for the most probable context after steps " + strings.Join(early, ", "), Note})
 	}
 	return parts
 }
