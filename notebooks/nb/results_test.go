@@ -62,8 +62,8 @@ func ExampleDifferences() {
 func ExampleGrowths() {
 	nb.Growths([]*sim.Result{result("a", 1, 2, 3)})
 	// Output:
-	// contender  log-log slope of the last half, mean [95 % interval]  runs above 0.9
-	// a          1.000000 [1.000000, 1.000000]                         3 of 3
+	// contender  regret of the last quarter by that of the quarter before, mean [95 % interval]  log-log slope of the last half
+	// a          1.000 [1.000, 1.000]                                                            1.000000 [1.000000, 1.000000]
 }
 
 func ExampleClaims() {
