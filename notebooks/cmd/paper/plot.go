@@ -105,9 +105,12 @@ func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) erro
 		}
 		drawings = []drawing{{e.Name, reward, results, opt}, {e.Name + "-interval", reward, results, interval}}
 	default:
+		// Random choice loses so much more than the others that these could not be
+		// told apart on its axis.
+		learners := slices.DeleteFunc(slices.Clone(results), func(r *sim.Result) bool { return r.Contender == paper.Random && len(results) > 1 })
 		drawings = []drawing{
-			{e.Name, figure.Regret, results, opt},
-			{e.Name + "-interval", figure.Regret, results, interval},
+			{e.Name, figure.Regret, learners, opt},
+			{e.Name + "-interval", figure.Regret, learners, interval},
 			{e.Name + "-loglog", figure.RegretLogLog, results, opt},
 		}
 	}
