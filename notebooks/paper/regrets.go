@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
 )
 
@@ -113,6 +114,17 @@ func Select(results []*sim.Result, names ...string) ([]*sim.Result, error) {
 // Without returns the results of all but the named contenders.
 func Without(results []*sim.Result, names ...string) []*sim.Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r *sim.Result) bool { return slices.Contains(names, r.Contender) })
+}
+
+// AlgorithmOf returns the algorithm of an experiment's contender. It is an error
+// when there is none of that name.
+func AlgorithmOf(e sim.Experiment, contender string) (envs.Algorithm, error) {
+	for _, c := range e.Contenders {
+		if c.Name == contender {
+			return c.Algorithm, nil
+		}
+	}
+	return nil, fmt.Errorf("paper: no contender of %s is called %q", e.Name, contender)
 }
 
 // ClaimsOn judges, as [Claims] does, what the results of one experiment say by

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
@@ -120,5 +121,18 @@ func TestClaimsOn(t *testing.T) {
 	}
 	if got := paper.ClaimsOn(nil); got != nil {
 		t.Errorf("nothing proves %+v", got)
+	}
+}
+
+func TestAlgorithmOf(t *testing.T) {
+	e := sim.Experiment{Name: "x", Contenders: []sim.Contender{
+		{Name: "a", Algorithm: baselines.Random{}}, {Name: "b", Algorithm: baselines.LinUCB{Alpha: 2}},
+	}}
+	got, err := paper.AlgorithmOf(e, "b")
+	if got = must(t, got, err); got != (baselines.LinUCB{Alpha: 2}) {
+		t.Errorf("b is %v", got)
+	}
+	if _, err := paper.AlgorithmOf(e, "c"); err == nil || !strings.Contains(err.Error(), `"c"`) {
+		t.Errorf("of a missing one it says %v", err)
 	}
 }
