@@ -12,8 +12,8 @@
 //
 // Flags say how and how much; what is run is declared in package paper.
 //
-//	-scale f     fraction of the steps (run: 1; notebooks, reproduce: 0.1;
-//	             plot, table: the largest that is stored)
+//	-scale f     fraction of the steps (run: 1; notebooks: 0.1; reproduce: 0.05,
+//	             and 0.1 of the theory study; plot, table: the largest stored)
 //	-simd mode   auto: compute for long with vectorised matrix products, in a
 //	             second build of this program; off: with the build that this is
 //	-workers n   runs at the same time (default: the number of CPUs)

@@ -381,9 +381,9 @@ func TestReproduce(t *testing.T) {
 	s := newShell(t)
 	out := filepath.Join(s.dir, "elsewhere")
 	s.run(0, "reproduce", "-out", out)
-	s.contains(s.out.String(), "Everything at scale 0.1", "toy-linear: 3 runs of 100 steps", "toy-mixed: 3 runs of 100 steps",
+	s.contains(s.out.String(), "Everything at scale 0.05", "toy-linear: 3 runs of 50 steps", "toy-mixed: 3 runs of 50 steps",
 		"== theory:", "== figures:", "== notebooks:", "== claims:", "10  reproduced", "That took", out)
-	want := []string{"theory.ipynb", "toy-linear.ipynb", filepath.Join(out, "notebooks"), "PAPER_SCALE=0.1", "PAPER_OUT=" + out}
+	want := []string{"theory.ipynb", "toy-linear.ipynb", filepath.Join(out, "notebooks"), "PAPER_SCALE=0.05", "PAPER_OUT=" + out}
 	if !reflect.DeepEqual(s.executed, want) {
 		t.Errorf("executed %q, want %q", s.executed, want)
 	}
