@@ -43,6 +43,10 @@ type Observation struct {
 	// Session is [R]: whose trajectory this step belongs to (a user, say).
 	// It is all 0 where there is one trajectory, and nil in a bandit.
 	Session []int32
+
+	// Codes is what Contexts are made of, nil where they are made of nothing
+	// smaller. It says the same as Contexts do.
+	Codes *Codes
 }
 
 // Outcome is what follows a decision, for all runs at once. The slices belong
@@ -77,6 +81,8 @@ func (o Observation) Check(spec Spec, runs int) {
 		panic(fmt.Sprintf("envs: observation has %d context values, want %d·%d·%d", len(o.Contexts), o.Runs, o.Candidates, o.Dim))
 	case o.Session != nil && len(o.Session) != o.Runs:
 		panic(fmt.Sprintf("envs: observation has %d sessions for %d runs", len(o.Session), o.Runs))
+	case o.Codes != nil && (len(o.Codes.Items) != o.Runs*o.Candidates || len(o.Codes.State)%o.Runs != 0 || o.Codes.Table == nil):
+		panic(fmt.Sprintf("envs: observation has codes of %d items and %d states for %d runs of %d candidates", len(o.Codes.Items), len(o.Codes.State), o.Runs, o.Candidates))
 	}
 }
 
