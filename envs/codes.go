@@ -22,7 +22,7 @@ type Codes struct {
 const NoItem = -1
 
 // A Table makes contexts out of codes. It does not change, and several
-// goroutines may use it at once.
+// goroutines may use it at once. Tables are compared with ==: take a pointer.
 type Table interface {
 	// Expand writes the context of an item that is offered in a state, [state |
 	// item], to dst, [D]. It panics when a code is none of its own.

@@ -209,6 +209,9 @@ func (a *Agent) Update(tr envs.Transition) error {
 	if a.learn.sessions != (tr.Session != nil) {
 		panic("pgcr: a transition with sessions among others without")
 	}
+	if err := a.replay.Accept(tr); err != nil {
+		return err
+	}
 	order := make([]int, a.spec.Candidates)
 	for r := range a.streams {
 		shuffle(order, rand.New(a.streams[r].slots))

@@ -209,7 +209,7 @@ func (l *learner) fill(a *Agent) error {
 			for i, step := range l.steps {
 				contexts, at := a.replay.Contexts(r, step)
 				in.contexts.Write(r, i*m, contexts)
-				in.chosen.Write(r, i, a.replay.Chosen(r, step))
+				in.chosen.Write(r, i, contexts[at*a.spec.Dim:(at+1)*a.spec.Dim])
 				in.picked[(r*b+i)*m+at] = 1
 				in.reward[r*b+i] = a.replay.Reward(r, step)
 			}

@@ -23,10 +23,14 @@ type saved struct {
 	Actor, Critic     [][]float32
 	Streams           [][][]byte
 	Replay            []savedHistory
+
+	Table      string // identity of the codes' table; empty where contexts are kept
+	StateCodes int
 }
 
 type savedHistory struct {
 	Contexts                 [][]float32
+	Codes                    [][]int32
 	Chosen                   []uint8
 	Reward, Discount         []float32
 	Next, Ready, SessionOf   []int32
@@ -43,7 +47,10 @@ func (a *Agent) Save(w io.Writer) error {
 	if a.failed != nil {
 		return a.failed
 	}
-	s := saved{Spec: a.spec, Steps: a.steps, ActorUpdates: a.actor.Updates, CriticUpdates: a.critic.Updates}
+	s := saved{
+		Spec: a.spec, Steps: a.steps, ActorUpdates: a.actor.Updates, CriticUpdates: a.critic.Updates,
+		Table: a.replay.identity, StateCodes: a.replay.state,
+	}
 	config, err := json.Marshal(a.config)
 	if err != nil {
 		return err
@@ -68,7 +75,7 @@ func (a *Agent) Save(w io.Writer) error {
 	}
 	for i := range a.replay.runs {
 		h := &a.replay.runs[i]
-		s.Replay = append(s.Replay, savedHistory{h.contexts.rows, h.chosen, h.reward, h.discount, h.next, h.ready, h.session,
+		s.Replay = append(s.Replay, savedHistory{h.contexts.rows, h.codes.rows, h.chosen, h.reward, h.discount, h.next, h.ready, h.session,
 			h.steps, h.session != nil, a.learn != nil})
 	}
 	var body bytes.Buffer
@@ -146,8 +153,11 @@ func (a *Agent) restore(s saved) error {
 			}
 		}
 	}
+	if s.Table != "" {
+		a.replay.encode(s.Table, s.StateCodes)
+	}
 	for i, h := range s.Replay {
-		a.replay.runs[i].restore(h, a.spec)
+		a.replay.runs[i].restore(h)
 	}
 	if len(s.Replay) > 0 && s.Replay[0].Initialised {
 		var err error
@@ -158,17 +168,23 @@ func (a *Agent) restore(s saved) error {
 	return nil
 }
 
-func (h *history) restore(s savedHistory, spec envs.Spec) {
-	width := spec.Candidates * spec.Dim
-	*h = history{steps: s.Steps, chosen: s.Chosen, reward: s.Reward, discount: s.Discount, next: s.Next, ready: s.Ready, session: s.SessionOf}
-	h.contexts = pages[float32]{width: width}
-	for _, page := range s.Contexts {
-		h.contexts.rows = append(h.contexts.rows, append(make([]float32, 0, pageRows*width), page...))
+func (h *history) restore(s savedHistory) {
+	*h = history{
+		contexts: pages[float32]{width: h.contexts.width}, codes: pages[int32]{width: h.codes.width},
+		steps: s.Steps, chosen: s.Chosen, reward: s.Reward, discount: s.Discount, next: s.Next, ready: s.Ready, session: s.SessionOf,
 	}
+	h.contexts.restore(s.Contexts)
+	h.codes.restore(s.Codes)
 	if s.HasSessions {
 		h.visits = map[int32][]int32{}
 		for step, user := range h.session {
 			h.visits[user] = append(h.visits[user], int32(step))
 		}
+	}
+}
+
+func (p *pages[T]) restore(rows [][]T) {
+	for _, page := range rows {
+		p.rows = append(p.rows, append(make([]T, 0, pageRows*p.width), page...))
 	}
 }

@@ -16,6 +16,8 @@ type learner struct {
 	sessions bool // whether the problem has them
 	history  *pgcr.Replay
 	chosen   envs.Transition // scratch: a step with the chosen candidate alone
+	items    []int32         // scratch: the codes of the chosen candidates, [R]
+	order    []int           // of one candidate
 	batch    []int           // scratch: the steps of one run's batch
 
 	contexts *pgcr.Contexts  // the chosen contexts of the batch, B
@@ -66,6 +68,8 @@ func newLearner(p *Policy, sessions bool) (*learner, error) {
 			Observation: envs.Observation{Runs: runs, Candidates: 1, Dim: dim, Contexts: make([]float32, runs*dim)},
 			Actions:     make([]int, runs),
 		},
+		items: make([]int32, runs),
+		order: []int{0},
 		batch: make([]int, b),
 	}
 	network := p.network.Network
@@ -90,16 +94,31 @@ func newLearner(p *Policy, sessions bool) (*learner, error) {
 }
 
 // add appends one step of every run to the history.
-func (l *learner) add(tr envs.Transition) {
+func (l *learner) add(tr envs.Transition) error {
 	if l.sessions != (tr.Session != nil) {
 		panic("neural: a transition with sessions among others without")
 	}
 	l.chosen.Session, l.chosen.Outcome = tr.Session, tr.Outcome
-	for r, action := range tr.Actions {
-		copy(l.chosen.Contexts[r*tr.Dim:(r+1)*tr.Dim], tr.Contexts[(r*tr.Candidates+action)*tr.Dim:])
-		l.history.Add(r, l.chosen, []int{0})
+	defer func() { // the environment's, not to be kept
+		l.chosen.Session, l.chosen.Outcome, l.chosen.Codes = nil, envs.Outcome{}, nil
+	}()
+	if tr.Codes != nil {
+		codes := *tr.Codes
+		codes.Items = l.items
+		l.chosen.Codes = &codes
 	}
-	l.chosen.Session, l.chosen.Outcome = nil, envs.Outcome{} // the environment's, not to be kept
+	if err := l.history.Accept(l.chosen); err != nil {
+		return err
+	}
+	for r, action := range tr.Actions {
+		if tr.Codes != nil {
+			l.items[r] = tr.Codes.Items[r*tr.Candidates+action]
+		} else {
+			copy(l.chosen.Contexts[r*tr.Dim:(r+1)*tr.Dim], tr.Contexts[(r*tr.Candidates+action)*tr.Dim:])
+		}
+		l.history.Add(r, l.chosen, l.order)
+	}
+	return nil
 }
 
 // update learns from one batch a run. A run that has no step to draw yet keeps

@@ -184,7 +184,9 @@ func (p *Policy) Update(tr envs.Transition) error {
 			return err
 		}
 	}
-	p.learn.add(tr)
+	if err := p.learn.add(tr); err != nil {
+		return err
+	}
 	p.steps++
 	if p.steps%int64(p.settings.UpdateEvery) != 0 {
 		return nil

@@ -19,6 +19,7 @@ import (
 //   - a seed determines a run: policies do not share anything;
 //   - 20 runs are 7 and 13 runs and 20 single ones, bit for bit;
 //   - Update needs no Act before it, and may come late;
+//   - where observations have codes, the choices are those without;
 //   - among candidates that are all alike, the first choice is made at random:
 //     over the seeds it hits every index;
 //   - a spec that is not valid and a missing seed are errors;
@@ -38,6 +39,7 @@ func (s Suite) TestAlgorithm(t testing.TB, a envs.Algorithm, p envs.Problem) {
 		{"a seed determines a run", c.seeds},
 		{"runs do not depend on how they are stacked", c.chunks},
 		{"feedback may come late", c.feedback},
+		{"codes stand for contexts", c.codes},
 		{"ties are broken at random", c.ties},
 		{"bad specs and seeds are errors", c.specs},
 		{"other shapes are refused", c.refusals},
@@ -211,6 +213,15 @@ func overwrite(obs envs.Observation) {
 	for r := range obs.Session {
 		obs.Session[r] = -1
 	}
+	if obs.Codes != nil {
+		for i := range obs.Codes.Items {
+			obs.Codes.Items[i] = math.MaxInt32
+		}
+		for i := range obs.Codes.State {
+			obs.Codes.State[i] = math.MaxInt32
+		}
+		obs.Codes.Table = nil
+	}
 }
 
 func (c algorithmChecks) seeds() error {
@@ -270,6 +281,45 @@ func (c algorithmChecks) feedback() error {
 			}
 			late = late[1:]
 		}
+	}
+	return nil
+}
+
+// codes plays two equal games, one of them with codes that are overwritten as
+// soon as the policy has seen them.
+func (c algorithmChecks) codes() error {
+	seeds := []uint64{21, 22}
+	plain, err := c.play(seeds)
+	if err != nil {
+		return err
+	}
+	withCodes := c
+	withCodes.p = coded{c.p}
+	g, err := withCodes.start(seeds)
+	if err != nil {
+		return err
+	}
+	for i := range c.steps {
+		obs := g.env.Observe()
+		lent := cloneObservation(obs)
+		if err := g.act(lent); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		overwrite(lent)
+		for r, action := range g.actions {
+			if want := plain[r].actions[i]; action != want {
+				return fmt.Errorf("step %d, run %d: action %d with codes, %d without", i, r, action, want)
+			}
+		}
+		out, err := g.env.Step(g.actions)
+		if err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		lent = cloneObservation(obs)
+		if err := g.policy.Update(envs.Transition{Observation: lent, Actions: g.actions, Outcome: out}); err != nil {
+			return fmt.Errorf("step %d: update: %w", i, err)
+		}
+		overwrite(lent)
 	}
 	return nil
 }

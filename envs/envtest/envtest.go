@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/contextrec/contextrec/envs"
@@ -214,6 +215,11 @@ func cloneObservation(obs envs.Observation) envs.Observation {
 	if obs.Session != nil {
 		obs.Session = append([]int32{}, obs.Session...)
 	}
+	if obs.Codes != nil {
+		codes := *obs.Codes
+		codes.Items, codes.State = slices.Clone(codes.Items), slices.Clone(codes.State)
+		obs.Codes = &codes
+	}
 	return obs
 }
 
@@ -234,7 +240,8 @@ func sameObservation(a, b envs.Observation) bool {
 			return false
 		}
 	}
-	return true
+	return (a.Codes == nil) == (b.Codes == nil) && (a.Codes == nil || a.Codes.Table == b.Codes.Table &&
+		slices.Equal(a.Codes.Items, b.Codes.Items) && slices.Equal(a.Codes.State, b.Codes.State))
 }
 
 func sameOutcome(a, b envs.Outcome) bool {

@@ -69,6 +69,7 @@ const (
 	arguments  = "arguments are left alone: "
 	references = "no reference is kept: "
 	feedback   = "feedback may come late: "
+	codes      = "codes stand for contexts: "
 	ties       = "ties are broken at random: "
 	badSpecs   = "bad specs and seeds are errors: "
 	otherShape = "other shapes are refused: "
@@ -284,13 +285,14 @@ func TestBrokenAlgorithms(t *testing.T) {
 		{"out of range", learner{OutOfRange: true}, []string{candidates + "step 1: action 5 of run 2 is outside the 5 candidates"}},
 		{"an action is not written", learner{SkipsLastRun: true}, []string{candidates + "step 0: no action was written for run 2"}},
 		{"panics", learner{Panics: true}, []string{candidates + "panic: learner: out of order"}},
-		{"changes the contexts", learner{Normalises: true}, []string{arguments + "step 0: Act changed the observation", references}},
+		{"changes the contexts", learner{Normalises: true}, []string{arguments + "step 0: Act changed the observation", references, codes}},
 		{"changes the rewards", learner{Overwrites: true}, []string{arguments + "step 0: Update changed the transition"}},
-		{"keeps the transition", learner{KeepsContexts: true}, []string{references}},
-		{"keeps what Act saw", learner{CachesAct: true}, []string{references}},
-		{"no seed", learner{ForgetsSeeds: true}, []string{seeds + "two policies with equal seeds", stacking, references}},
+		{"keeps the transition", learner{KeepsContexts: true}, []string{references, codes}},
+		{"keeps what Act saw", learner{CachesAct: true}, []string{references, codes}},
+		{"no seed", learner{ForgetsSeeds: true}, []string{seeds + "two policies with equal seeds", stacking, references, codes}},
 		{"one stream for all runs", learner{SharedDice: true}, []string{stacking + "run"}},
 		{"one model for all runs", learner{SharedModel: true}, []string{stacking + "run"}},
+		{"misreads codes", learner{MisreadsCodes: true}, []string{codes + "step"}},
 		{"needs to act first", learner{NeedsAct: true}, []string{feedback + "step 3: update: learner: update before the first act"}},
 		{"first of ties", learner{FirstOfTies: true}, []string{ties + "over 80 seeds the candidates were chosen [80 0 0 0 0] times"}},
 		{"any spec", learner{AnySpec: true}, []string{badSpecs + "no error for {Candidates:0 Dim:0 State:0}"}},

@@ -110,6 +110,7 @@ type learner struct {
 	Unchecked     bool // takes any shape
 	AnySpec       bool // takes any spec
 	AnySeeds      bool // takes no seeds
+	MisreadsCodes bool // learns from the first candidate where there are codes
 	NeedsAct      bool // fails to update before it has acted
 	Panics        bool // panics in Act
 }
@@ -213,7 +214,11 @@ func (p *learnerPolicy) Update(tr envs.Transition) error {
 		if r >= len(p.weights) || r >= len(tr.Reward) {
 			break
 		}
-		c := p.context(tr.Observation, r, tr.Actions[r])
+		action := tr.Actions[r]
+		if p.MisreadsCodes && tr.Codes != nil {
+			action = 0
+		}
+		c := p.context(tr.Observation, r, action)
 		delta := 0.02 * (tr.Reward[r] - p.score(r, c))
 		for i, x := range c {
 			if i < len(p.weights[r]) {
