@@ -3,6 +3,9 @@ package kkbox
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -101,4 +104,251 @@ func (p MusicStateless) New(seeds []uint64) (envs.Environment, error) {
 // New implements envs.Problem, as that of MusicStateless does.
 func (p MusicState) New(seeds []uint64) (envs.Environment, error) {
 	return newMusic("MusicState", MusicStateless(p.withDefaults()), StateSongs, seeds)
+}
+
+// Players returns how many users have enough rows to be drawn, and how many are
+// left out because they have not. It opens the Source.
+func (p MusicStateless) Players() (players, leftOut int, err error) {
+	p = p.withDefaults()
+	o, err := p.Source.open(nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	players = len(o.users().players(p.Candidates))
+	return players, len(o.data.Users) - players, nil
+}
+
+// Players is that of MusicStateless.
+func (p MusicState) Players() (players, leftOut int, err error) {
+	return MusicStateless(p).Players()
+}
+
+const (
+	noRow = envs.NoItem
+
+	// The bounds of what New accepts, as in package envs.
+	maxCandidates = 255
+	maxValues     = 1 << 30 // context values of all runs: 4 GiB
+)
+
+func newMusic(name string, p MusicStateless, state int, seeds []uint64) (envs.Environment, error) {
+	if len(seeds) == 0 {
+		return nil, fmt.Errorf("kkbox: %s needs at least one seed", name)
+	}
+	if p.Candidates < 2 || p.Candidates > maxCandidates {
+		return nil, fmt.Errorf("kkbox: %s.Candidates is %d, want 2 to %d", name, p.Candidates, maxCandidates)
+	}
+	o, err := p.Source.open(nil)
+	if err != nil {
+		return nil, err
+	}
+	users := o.users()
+	players := users.players(p.Candidates)
+	if len(players) == 0 {
+		return nil, fmt.Errorf("kkbox: %s.Candidates is %d, and none of %d users has so many rows", name, p.Candidates, len(o.data.Users))
+	}
+	table := &MusicTable{data: o.data, fields: o.fields(p.Fields), state: state}
+	table.identity = fmt.Sprintf("kkbox %s, %+v, %d songs of state", o.identity, p.Fields, state)
+	dim := table.stateDim() + NumFields
+	runs := len(seeds)
+	if perRun := max(p.Candidates*dim, len(o.data.Users)*state); runs > maxValues/perRun {
+		return nil, fmt.Errorf("kkbox: %s has %d runs, at most %d fit in memory", name, runs, maxValues/perRun)
+	}
+
+	m := &music{
+		table: table, users: users, players: players,
+		candidates: p.Candidates, dim: dim,
+		reward: make([]float32, runs), discount: make([]float32, runs),
+	}
+	for r, seed := range seeds {
+		m.draws = append(m.draws, envs.NewRand(seed, "problem/contexts"))
+		m.discount[r] = 1
+	}
+	if state > 0 {
+		m.last = slices.Repeat([]int32{noRow}, runs*len(o.data.Users)*state)
+	}
+	for i := range m.steps {
+		m.steps[i] = musicStep{
+			contexts: make([]float32, runs*p.Candidates*dim),
+			session:  make([]int32, runs),
+			codes: envs.Codes{
+				Items:   make([]int32, runs*p.Candidates),
+				State:   make([]int32, runs*state),
+				Choices: true,
+				Table:   table,
+			},
+		}
+	}
+	m.offer()
+	if o.data.Probability != nil {
+		return &musicTwin{m}, nil
+	}
+	return m, nil
+}
+
+// music is the environment of both problems.
+type music struct {
+	table   *MusicTable
+	users   *userRows
+	players []int32 // users who may come
+
+	candidates, dim int
+
+	draws []*rand.Rand // [R]; who comes and what is on offer
+
+	// last is [R, users, S]: the rows that were chosen at the user's last visits,
+	// the latest first.
+	last []int32
+
+	// steps take turns, so that the observation that was decided on is still
+	// there when its outcome is.
+	steps   [2]musicStep
+	current int
+
+	reward, discount []float32 // [R]
+}
+
+// musicStep is what an observation is made of.
+type musicStep struct {
+	contexts []float32 // [R, M, D]
+	session  []int32   // [R]
+	codes    envs.Codes
+}
+
+func (m *music) Observe() envs.Observation {
+	step := &m.steps[m.current]
+	return envs.Observation{
+		Runs: len(m.draws), Candidates: m.candidates, Dim: m.dim,
+		Contexts: step.contexts, Session: step.session, Codes: &step.codes,
+	}
+}
+
+func (m *music) Step(actions []int) (envs.Outcome, error) {
+	if len(actions) != len(m.draws) {
+		panic(fmt.Sprintf("kkbox: %d actions for %d runs", len(actions), len(m.draws)))
+	}
+	for r, action := range actions {
+		if action < 0 || action >= m.candidates {
+			panic(fmt.Sprintf("kkbox: action %d of run %d is outside the %d candidates", action, r, m.candidates))
+		}
+	}
+	step := &m.steps[m.current]
+	for r, action := range actions {
+		row := step.codes.Items[r*m.candidates+action]
+		m.reward[r] = float32(m.table.data.Target[row])
+		if last := m.lastOf(r, step.session[r]); len(last) > 0 {
+			copy(last[1:], last)
+			last[0] = row
+		}
+	}
+	m.current = 1 - m.current
+	m.offer()
+	return envs.Outcome{Reward: m.reward, Discount: m.discount}, nil
+}
+
+// lastOf returns the rows that were chosen at a user's last visits, [S].
+func (m *music) lastOf(r int, user int32) []int32 {
+	s := m.table.state
+	at := (r*len(m.table.data.Users) + int(user)) * s
+	return m.last[at : at+s]
+}
+
+// offer draws user and songs of the current step.
+func (m *music) offer() {
+	step := &m.steps[m.current]
+	for r, rng := range m.draws {
+		user := m.players[rng.IntN(len(m.players))]
+		step.session[r] = user
+		items := step.codes.Items[r*m.candidates : (r+1)*m.candidates]
+		drawDistinct(items, m.users.of(user), rng)
+
+		state := step.codes.State[r*m.table.state : (r+1)*m.table.state]
+		copy(state, m.lastOf(r, user))
+		m.expand(step.contexts[r*m.candidates*m.dim:(r+1)*m.candidates*m.dim], state, items)
+	}
+}
+
+// expand writes the contexts of one run's step, [M, D].
+func (m *music) expand(contexts []float32, state, items []int32) {
+	s := m.table.stateDim()
+	m.table.expandState(contexts[:s], state)
+	for i, row := range items {
+		context := contexts[i*m.dim : (i+1)*m.dim]
+		copy(context[:s], contexts[:s])
+		m.table.fields.Row(context[s:], int(row))
+	}
+}
+
+// drawDistinct draws distinct elements of from, which are distinct and no fewer
+// than those of dst, uniformly and in a random order.
+func drawDistinct(dst, from []int32, rng *rand.Rand) {
+	for i := range dst {
+		for {
+			dst[i] = from[rng.IntN(len(from))]
+			if !slices.Contains(dst[:i], dst[i]) {
+				break
+			}
+		}
+	}
+}
+
+// PotentialRewards implements envs.PotentialOutcomes: the targets of the rows.
+func (m *music) PotentialRewards(dst []float32) {
+	items := m.steps[m.current].codes.Items
+	if len(dst) != len(items) {
+		panic(fmt.Sprintf("kkbox: %d rewards for %d runs of %d candidates", len(dst), len(m.draws), m.candidates))
+	}
+	for i, row := range items {
+		dst[i] = float32(m.table.data.Target[row])
+	}
+}
+
+// musicTwin is music where the law of the targets is known.
+type musicTwin struct{ *music }
+
+// ExpectedRewards implements envs.Oracle, see MusicStateless.
+func (m *musicTwin) ExpectedRewards(dst []float64) {
+	items := m.steps[m.current].codes.Items
+	if len(dst) != len(items) {
+		panic(fmt.Sprintf("kkbox: %d expected rewards for %d runs of %d candidates", len(dst), len(m.draws), m.candidates))
+	}
+	for i, row := range items {
+		dst[i] = float64(m.table.data.Probability[row])
+	}
+}
+
+// userRows holds the rows of every user, one user after the other.
+type userRows struct {
+	rows []int32
+	from []int // [users+1]
+}
+
+func newUserRows(data *Dataset) *userRows {
+	u := &userRows{rows: make([]int32, len(data.User)), from: make([]int, len(data.Users)+1)}
+	for _, user := range data.User {
+		u.from[user+1]++
+	}
+	for i := range data.Users {
+		u.from[i+1] += u.from[i]
+	}
+	next := slices.Clone(u.from)
+	for row, user := range data.User {
+		u.rows[next[user]] = int32(row)
+		next[user]++
+	}
+	return u
+}
+
+// of returns the rows of a user, in the order of time.
+func (u *userRows) of(user int32) []int32 { return u.rows[u.from[user]:u.from[user+1]] }
+
+// players returns the users with at least so many rows.
+func (u *userRows) players(rows int) []int32 {
+	var users []int32
+	for user := range len(u.from) - 1 {
+		if u.from[user+1]-u.from[user] >= rows {
+			users = append(users, int32(user))
+		}
+	}
+	return users
 }

@@ -77,3 +77,133 @@ func (s Source) MarshalJSON() ([]byte, error) {
 		Checksum           string
 	}{len(o.data.User), len(o.data.Users), len(o.data.Songs), o.checksum})
 }
+
+// sources holds what has been opened, by the source with its defaults and
+// without its Cache.
+var sources struct {
+	sync.Mutex
+	opened map[Source]*opened
+}
+
+// opened is a source that is being read, or has been.
+type opened struct {
+	done chan struct{} // closed when the rest is there
+	err  error
+
+	data     *Dataset
+	checksum string // of real data
+	identity string // one line
+
+	mu       sync.Mutex
+	rows     *userRows
+	variants map[Variant]*Fields
+}
+
+func (s Source) open(progress Progress) (*opened, error) {
+	s, key, err := s.resolve()
+	if err != nil {
+		return nil, err
+	}
+	sources.Lock()
+	o := sources.opened[key]
+	if o != nil {
+		sources.Unlock()
+		<-o.done
+		return o, o.err
+	}
+	o = &opened{done: make(chan struct{}), variants: map[Variant]*Fields{}}
+	if sources.opened == nil {
+		sources.opened = map[Source]*opened{}
+	}
+	sources.opened[key] = o
+	sources.Unlock()
+
+	defer close(o.done)
+	if o.err = o.load(s, progress); o.err != nil {
+		sources.Lock()
+		delete(sources.opened, key)
+		sources.Unlock()
+	}
+	return o, o.err
+}
+
+// resolve fills in the defaults and checks the settings. Sources with equal keys
+// are the same data.
+func (s Source) resolve() (full, key Source, err error) {
+	s = s.withDefaults()
+	if s.Folder == "" {
+		key = s
+		key.Cache = ""
+		return s, key, nil
+	}
+	if s.Users != 0 || s.Seed != 0 {
+		return s, key, fmt.Errorf("kkbox: Source has Users %d and Seed %d, settings of the twin, beside a Folder", s.Users, s.Seed)
+	}
+	if s.Folder, err = filepath.Abs(s.Folder); err != nil {
+		return s, key, fmt.Errorf("kkbox: Source.Folder is %q: %w", s.Folder, err)
+	}
+	return s, Source{Folder: s.Folder}, nil
+}
+
+// users returns the rows of every user.
+func (o *opened) users() *userRows {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rows == nil {
+		o.rows = newUserRows(o.data)
+	}
+	return o.rows
+}
+
+func (o *opened) fields(v Variant) *Fields {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.variants[v] == nil {
+		o.variants[v] = Encode(o.data, v)
+	}
+	return o.variants[v]
+}
+
+// checksum is the first 16 hexadecimal digits of the SHA-256 of all that the
+// simulators use.
+func checksum(data *Dataset) string {
+	h := sha256.New()
+	var buf []byte
+	flush := func(atLeast int) {
+		if len(buf) >= atLeast {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	text := func(s string) {
+		buf = binary.AppendUvarint(buf, uint64(len(s)))
+		buf = append(buf, s...)
+	}
+	for i := range data.Users {
+		text(data.Users[i].ID)
+		flush(1 << 16)
+	}
+	for i := range data.Songs {
+		s := &data.Songs[i]
+		for _, field := range []string{s.ID, s.Genres, s.Artist, s.Composer, s.Lyricist, s.Name, s.ISRC} {
+			text(field)
+		}
+		for _, number := range []int32{int32(flag(s.Listed)), s.Length, int32(s.Language), s.Rows, s.ArtistSongs, s.ComposerSongs} {
+			buf = binary.AppendVarint(buf, int64(number))
+		}
+		flush(1 << 16)
+	}
+	for _, levels := range [][]string{data.Tabs, data.Screens, data.Types} {
+		for _, level := range levels {
+			text(level)
+		}
+	}
+	for i := range data.User {
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(data.User[i]))
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(data.Song[i]))
+		buf = append(buf, data.Target[i], data.Tab[i], data.Screen[i], data.Type[i])
+		flush(1 << 16)
+	}
+	flush(0)
+	return fmt.Sprintf("%x", h.Sum(nil)[:8])
+}

@@ -1,0 +1,147 @@
+package kkbox
+
+import (
+	"math"
+	"strings"
+	"unicode"
+)
+
+// normalise brings a name to the form in which names are compared: lower case,
+// no outer blanks, inner ones single. U+3000 is a blank too.
+func normalise(name string) string { return strings.Join(strings.Fields(strings.ToLower(name)), " ") }
+
+func isCreatorSeparator(r rune) bool { return strings.ContainsRune(`|/\;、，`, r) }
+
+// creatorNames returns the normalised names in a field of composers or
+// lyricists.
+func creatorNames(field string) []string {
+	return namesIn(strings.FieldsFunc(field, isCreatorSeparator))
+}
+
+// firstName returns the first name in a field of composers or lyricists,
+// normalised; "" if there is none.
+func firstName(field string) string {
+	for field != "" {
+		end := strings.IndexFunc(field, isCreatorSeparator)
+		if end < 0 {
+			return normalise(field)
+		}
+		if name := normalise(field[:end]); name != "" {
+			return name
+		}
+		field = strings.TrimLeftFunc(field[end:], isCreatorSeparator)
+	}
+	return ""
+}
+
+// splitArtists splits at | , & ; / and their kin, and at the words feat,
+// featuring and x. Blanks and case are not normalised.
+func splitArtists(field string) []string {
+	var parts []string
+	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(`|,&;/、，`, r) }) {
+		var words []string
+		for _, word := range strings.Fields(part) {
+			switch strings.ToLower(strings.Trim(word, "().")) {
+			case "feat", "featuring", "x":
+				parts, words = append(parts, strings.Join(words, " ")), nil
+			default:
+				words = append(words, word)
+			}
+		}
+		parts = append(parts, strings.Join(words, " "))
+	}
+	return parts
+}
+
+// countArtists counts the artists in a field. Another name in brackets, as in
+// "張信哲 (Jeff Chang)", is no other artist.
+func countArtists(field string) int {
+	n := 0
+	for _, part := range splitArtists(field) {
+		if normalise(part) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// artistNames returns the normalised names in a field of artists. What stands in
+// brackets is a name of its own, since composers may be written in either way.
+func artistNames(field string) []string {
+	var names []string
+	for _, part := range splitArtists(field) {
+		names = append(names, namesIn(strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune("()（）", r) }))...)
+	}
+	return names
+}
+
+// namesIn normalises names, and leaves out empty ones.
+func namesIn(parts []string) []string {
+	names := parts[:0]
+	for _, part := range parts {
+		if name := normalise(part); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// share says whether two short lists have a name in common.
+func share(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == y {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isFeatured(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, " feat") || strings.Contains(name, "(feat") || strings.Contains(name, "featuring")
+}
+
+func isVersion(title string) bool {
+	for _, word := range strings.FieldsFunc(title, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		switch strings.ToLower(word) {
+		case "remix", "live", "inst", "instrumental", "karaoke", "cover", "version":
+			return true
+		}
+	}
+	return false
+}
+
+// asciiShare returns the share of ASCII letters among the letters of a title.
+func asciiShare(title string) float32 {
+	letters, ascii := 0, 0
+	for _, r := range title {
+		if unicode.IsLetter(r) {
+			letters++
+			if r < unicode.MaxASCII {
+				ascii++
+			}
+		}
+	}
+	if letters == 0 {
+		return 0.5
+	}
+	return float32(ascii) / float32(letters)
+}
+
+// hashNames adds ±1/sqrt(number of names) to a bucket for each name. Bucket and
+// sign come from the name's 64-bit FNV-1a hash: the remainder, and the top bit.
+func hashNames(buckets []float32, names []string) {
+	for _, name := range names {
+		h := uint64(14695981039346656037)
+		for i := 0; i < len(name); i++ {
+			h = (h ^ uint64(name[i])) * 1099511628211
+		}
+		x := float32(1 / math.Sqrt(float64(len(names))))
+		if h>>63 == 1 {
+			x = -x
+		}
+		buckets[h%uint64(len(buckets))] += x
+	}
+}
