@@ -46,6 +46,42 @@ type banditRun struct {
 	noise    *rand.Rand
 	amount   []float64 // w_r, [D]; nil in Bernoulli
 	chance   []float64 // w_β, [D]; nil in Linear
+
+	// What the step has in store, whatever is chosen.
+	drawn                  bool
+	amountLuck, chanceLuck float64 // e_r, e_β
+	coin                   float64 // U
+}
+
+// luck draws what the current step has in store, unless it is drawn already.
+func (b *bandit) luck(run *banditRun) {
+	if run.drawn {
+		return
+	}
+	run.drawn = true
+	if run.amount != nil {
+		run.amountLuck = float64(b.amountNoise * run.noise.NormFloat64())
+	}
+	if run.chance != nil {
+		run.chanceLuck = float64(b.chanceNoise * run.noise.NormFloat64())
+		run.coin = run.noise.Float64()
+	}
+}
+
+// rewardOf is what run r pays for a candidate.
+func (b *bandit) rewardOf(r, candidate int) float32 {
+	run := &b.run[r]
+	b.luck(run)
+	c, reward := b.context(r, candidate), 1.0
+	if run.amount != nil {
+		reward = dot(run.amount, c) + run.amountLuck
+	}
+	// No clipping is needed here: the comparison is always lost by a beta below
+	// 0 and always won by one above 1.
+	if run.chance != nil && run.coin >= dot(run.chance, c)+run.chanceLuck {
+		reward = 0
+	}
+	return float32(reward)
 }
 
 // newBandit starts the environment of the declared problem of that name. p is
@@ -101,25 +137,22 @@ func (b *bandit) Observe() Observation {
 func (b *bandit) Step(actions []int) (Outcome, error) {
 	checkActions(actions, b.runs, b.candidates)
 	for r, action := range actions {
-		run := &b.run[r]
-		c := b.context(r, action)
-		reward := 1.0
-		if run.amount != nil {
-			reward = dot(run.amount, c) + float64(b.amountNoise*run.noise.NormFloat64())
-		}
-		if run.chance != nil {
-			beta := dot(run.chance, c) + float64(b.chanceNoise*run.noise.NormFloat64())
-			// No clipping is needed here: the comparison is always lost by a
-			// beta below 0 and always won by one above 1.
-			if run.noise.Float64() >= beta {
-				reward = 0
-			}
-		}
-		b.reward[r] = float32(reward)
+		b.reward[r] = b.rewardOf(r, action)
+		b.run[r].drawn = false
 	}
 	b.contexts, b.previous = b.previous, b.contexts
 	b.drawContexts()
 	return Outcome{Reward: b.reward, Discount: b.discount}, nil
+}
+
+// PotentialRewards implements PotentialOutcomes.
+func (b *bandit) PotentialRewards(dst []float32) {
+	if len(dst) != b.runs*b.candidates {
+		panic(fmt.Sprintf("envs: %d potential rewards for %d runs of %d candidates", len(dst), b.runs, b.candidates))
+	}
+	for i := range dst {
+		dst[i] = b.rewardOf(i/b.candidates, i%b.candidates)
+	}
 }
 
 // ExpectedRewards implements Oracle. The two factors of the reward have

@@ -546,3 +546,43 @@ func solve(rows [][]float64) []float64 {
 	}
 	return x
 }
+
+// What Step pays is what PotentialRewards said, and asking for it changes
+// nothing: a second environment that was never asked pays the same.
+func TestPotentialRewards(t *testing.T) {
+	for name, problem := range map[string]envs.Problem{
+		"linear": envs.Linear{}, "bernoulli": envs.Bernoulli{ProbabilityNoise: 0.3}, "mixed": envs.Mixed{},
+	} {
+		seeds := []uint64{5, 6, 7}
+		asked, err := problem.New(seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		silent, err := problem.New(seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := problem.Spec().Candidates
+		potential := make([]float32, len(seeds)*m)
+		for step := range 50 {
+			asked.(envs.PotentialOutcomes).PotentialRewards(potential)
+			if step%2 == 0 { // asking twice is no other question
+				asked.(envs.PotentialOutcomes).PotentialRewards(potential)
+			}
+			actions := []int{step % m, (step + 1) % m, (step * 3) % m}
+			got, err := asked.Step(actions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := silent.Step(actions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for r, a := range actions {
+				if got.Reward[r] != potential[r*m+a] || got.Reward[r] != want.Reward[r] {
+					t.Fatalf("%s, step %d, run %d: paid %v, said %v, unasked %v", name, step, r, got.Reward[r], potential[r*m+a], want.Reward[r])
+				}
+			}
+		}
+	}
+}
