@@ -201,7 +201,11 @@ func (j *job) play(stakes []stake) {
 	for i, s := range stakes {
 		runs[i] = s.run
 	}
-	curves, err := simulate(j.ctx, j.experiment, j.contender, runs, &j.tally)
+	player := j.options.Player
+	if player == nil {
+		player = PlayMatch
+	}
+	curves, err := simulate(j.ctx, j.experiment, j.contender, runs, j.parts, player, &j.tally)
 
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -20,6 +20,10 @@ type Options struct {
 	// is killed, so smaller stacks lose less and larger ones may be faster.
 	Stack int
 
+	// Player plays matches; default: PlayMatch. Others play the same game in
+	// another place, and up to rounding with the same result.
+	Player func(ctx context.Context, m Match) error
+
 	// Progress is called a few times a second and once at the end; calls do not
 	// overlap, and Run returns after the last one. Nil: none.
 	Progress func(Status)

@@ -8,9 +8,9 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// simulate plays some runs of a contender together. Panics become errors: a
+// simulate lets play some runs of a contender together. Panics become errors: a
 // broken policy must not take the other contenders with it.
-func simulate(ctx context.Context, e Experiment, c Contender, runs []int, t *tally) (curves *Curves, err error) {
+func simulate(ctx context.Context, e Experiment, c Contender, runs []int, folder string, play func(context.Context, Match) error, t *tally) (curves *Curves, err error) {
 	curves = NewCurves(len(runs), Checkpoints(e.Steps))
 	began := false
 	defer func() {
@@ -35,22 +35,18 @@ func simulate(ctx context.Context, e Experiment, c Contender, runs []int, t *tal
 		problemSeeds[i] = e.ProblemSeeds(run, 1)[0]
 		policySeeds[i] = e.PolicySeeds(run, 1)[0]
 	}
-	env, err := e.Problem.New(problemSeeds)
-	if err != nil {
-		return nil, err
+	m := Match{
+		Problem: e.Problem, ProblemSeeds: problemSeeds,
+		Algorithm: c.Algorithm, PolicySeeds: policySeeds,
+		Steps: e.Steps, Folder: folder,
+		Begin: func() {
+			began = true
+			t.begin(len(runs))
+		},
+		Recorder: RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
+			curves.Record(step, tr, regret)
+			t.Record(step, tr, regret)
+		}),
 	}
-	policy, err := c.Algorithm.New(e.Problem.Spec(), policySeeds)
-	if err != nil {
-		return nil, err
-	}
-	if n := env.Observe().Runs; n != len(runs) {
-		return nil, fmt.Errorf("environment has %d runs for %d seeds", n, len(runs))
-	}
-	began = true
-	t.begin(len(runs))
-	err = Play(ctx, env, policy, e.Steps, RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
-		curves.Record(step, tr, regret)
-		t.Record(step, tr, regret)
-	}))
-	return curves, err
+	return curves, play(ctx, m)
 }
