@@ -47,7 +47,7 @@ func TestHonest(t *testing.T) {
 		envs.Linear{}, envs.Bernoulli{}, envs.Mixed{},
 		envs.Linear{Candidates: 2, Dim: 1}, envs.Bernoulli{Candidates: 3, Dim: 3, ProbabilityNoise: 0.5},
 		envs.Chain{}, envs.Chain{Episodic: true},
-		problem{}, &problem{},
+		problem{}, &problem{}, playlist{},
 	} {
 		envtest.TestProblem(t, p)
 		envtest.TestAlgorithm(t, learner{}, p)
@@ -62,6 +62,8 @@ const (
 	stacking    = "runs do not depend on how they are stacked: "
 	pairing     = "contexts of a bandit do not depend on the actions: "
 	oracle      = "the oracle tells the truth: "
+	sameCodes   = "codes say the same as contexts: "
+	outcomes    = "potential outcomes are those paid: "
 	badCalls    = "bad calls are refused: "
 	declaration = "the declaration is a value with a JSON form: "
 
@@ -152,7 +154,7 @@ func TestBrokenProblems(t *testing.T) {
 		{"seeds are ignored", problem{seeds: func(s []uint64) []uint64 { return make([]uint64, len(s)) }},
 			[]string{seeds + "seeds 11 and 12 give the same run"}},
 		{"hidden counter", &problem{seeds: countedSeeds()},
-			[]string{seeds + "two environments with equal seeds and actions: run 0: step 0: the contexts differ", stacking, pairing, oracle + "asking changed run 0"}},
+			[]string{seeds + "two environments with equal seeds and actions: run 0: step 0: the contexts differ", stacking, pairing, oracle + "asking changed run 0", outcomes}},
 		{"run depends on its place", problem{seeds: func(s []uint64) []uint64 {
 			placed := make([]uint64, len(s))
 			for i := range s {
@@ -219,6 +221,27 @@ func TestBrokenProblems(t *testing.T) {
 					return out, err
 				}}
 		}}, []string{oracle + "asking changed run 0: step 0: reward"}},
+
+		{"other contexts than the codes'", playlist{OtherContexts: true},
+			[]string{sameCodes + "step 0: candidate 2 of run 0: code"}},
+		{"one state for all users", playlist{OneUser: true}, []string{sameCodes + "step"}},
+		{"state in the order of time", playlist{EarliestFirst: true}, []string{sameCodes + "step"}},
+		{"codes come and go", playlist{NoCodesLate: true}, []string{sameCodes + "step 10: codes come and go", outcomes}},
+		{"a table a step", playlist{ManyTables: true},
+			[]string{sameCodes + "step 1: the codes are of another kind"}},
+		{"a table of many names", playlist{ManyNames: true},
+			[]string{sameCodes + `step 0: the table's identity is "playlist 3", and was "playlist 1"`}},
+		{"a table without a name", playlist{NoName: true}, []string{sameCodes + `the table's identity is "", want one line`}},
+		{"a table that takes any code", playlist{AnyCode: true}, []string{sameCodes + "no panic for a context of no item"}},
+		{"codes are overwritten", playlist{OverwritesLast: true},
+			[]string{buffers + "step 0: the observation did not outlive the Step", sameCodes}},
+		{"other outcomes", playlist{TellsOthers: true}, []string{outcomes + "step"}},
+		{"outcomes spend the dice", playlist{SpendsCoins: true}, []string{outcomes + "step 1: the rewards differ after other actions"}},
+		{"outcomes that are not sure", playlist{NoTwoTells: true}, []string{outcomes + "step 0: it answers the same question in two ways"}},
+		{"outcomes of any length", playlist{AnyLength: true}, []string{outcomes + "no panic for a destination of length 0"}},
+		{"a choice changes the offers", playlist{Consequences: true}, []string{outcomes + "step"}},
+		{"a choice changes the rewards", playlist{Infectious: true}, []string{outcomes + "step", stacking}},
+		{"a choice decides who comes", playlist{Leaves: true}, []string{outcomes + "step"}},
 
 		{"any action", problem{broken: func(env envs.Environment) envs.Environment {
 			return &environment{Environment: env, step: func(actions []int) (envs.Outcome, error) {

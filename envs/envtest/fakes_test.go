@@ -3,6 +3,7 @@ package envtest_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -94,13 +95,180 @@ func onExpected(f func(envs.Environment, []float64)) func(envs.Environment) envs
 	}
 }
 
+// playlist is a small honest problem with codes and potential outcomes: two
+// users, to whom three songs of ten are offered. A context is [code+1 of the
+// user's last two songs | code, and a coin]; songs of even codes earn 1. Each
+// field breaks it in one way.
+type playlist struct {
+	OtherContexts  bool // a context is not what its codes expand to
+	OneUser        bool // the state is that of both users
+	EarliestFirst  bool // the state's songs are in the order of time
+	NoCodesLate    bool // codes go after ten steps
+	ManyTables     bool // a table a step
+	ManyNames      bool // a table's identity changes
+	NoName         bool // a table has no identity
+	AnyCode        bool // the table takes any code
+	OverwritesLast bool // codes do not outlive their Step
+	TellsOthers    bool // tells outcomes that are not paid
+	SpendsCoins    bool // telling moves on
+	NoTwoTells     bool // tells another outcome when asked again
+	AnyLength      bool // tells to any length
+	Consequences   bool // a choice changes what is offered next
+	Infectious     bool // a choice changes what songs earn later
+	Leaves         bool // a choice decides who comes next
+}
+
+type playlistEnvironment struct {
+	playlist
+	dice           []*rand.Rand
+	steps          int
+	items, session []int32
+	state          []int32
+	last           [][2][2]int32 // by run and user
+	contexts       []float32
+	shift          int32
+	asked          int
+	codes          *envs.Codes
+	table          *playlistTable
+}
+
+type playlistTable struct {
+	playlist
+	asked int
+}
+
+func (t *playlistTable) Identity() string {
+	t.asked++
+	switch {
+	case t.NoName:
+		return ""
+	case t.ManyNames:
+		return fmt.Sprint("playlist ", t.asked)
+	}
+	return "playlist"
+}
+
+func (t *playlistTable) Expand(dst []float32, state []int32, item int32) {
+	if !t.AnyCode && (item < 0 || item > 9) {
+		panic("playlist: no such song")
+	}
+	dst[0], dst[1], dst[2] = float32(state[0]+1), float32(state[1]+1), float32(item)
+}
+
+func (p playlist) Spec() envs.Spec { return envs.Spec{Candidates: 3, Dim: 3, State: 2} }
+
+func (p playlist) New(seeds []uint64) (envs.Environment, error) {
+	if len(seeds) == 0 {
+		return nil, errors.New("playlist: no seeds")
+	}
+	e := &playlistEnvironment{playlist: p, table: &playlistTable{playlist: p}, session: make([]int32, len(seeds))}
+	for _, seed := range seeds {
+		e.dice = append(e.dice, envs.NewRand(seed, "problem/playlist"))
+		e.last = append(e.last, [2][2]int32{{envs.NoItem, envs.NoItem}, {envs.NoItem, envs.NoItem}})
+	}
+	e.offer(nil)
+	return e, nil
+}
+
+func (e *playlistEnvironment) offer(actions []int) {
+	if e.ManyTables {
+		e.table = &playlistTable{playlist: e.playlist}
+	}
+	if !e.OverwritesLast || e.codes == nil {
+		e.codes = new(envs.Codes)
+	}
+	e.items, e.session, e.state, e.contexts = nil, make([]int32, len(e.dice)), nil, nil
+	for r, rng := range e.dice {
+		user := int32(rng.IntN(2))
+		if e.Leaves && actions != nil && actions[r] == 0 {
+			user = 0
+		}
+		e.session[r] = user
+		if e.OneUser {
+			user = 0
+		}
+		state := e.last[r][user]
+		if e.EarliestFirst {
+			state[0], state[1] = state[1], state[0]
+		}
+		e.state = append(e.state, state[:]...)
+		for i, item := range rng.Perm(10)[:3] {
+			item := int32(item)
+			if e.Consequences && actions != nil && actions[r] == i {
+				item = 0
+			}
+			e.items = append(e.items, item)
+			e.contexts = append(e.contexts, 0, 0, 0)
+			e.table.Expand(e.contexts[len(e.contexts)-3:], state[:], item)
+		}
+	}
+	for last := 8; e.OtherContexts && last < len(e.contexts); last += 9 {
+		e.contexts[last]++
+	}
+	*e.codes = envs.Codes{Items: e.items, State: e.state, Choices: true, Table: e.table}
+}
+
+func (e *playlistEnvironment) Observe() envs.Observation {
+	obs := envs.Observation{Runs: len(e.dice), Candidates: 3, Dim: 3, Contexts: e.contexts, Session: e.session, Codes: e.codes}
+	if e.NoCodesLate && e.steps >= 10 {
+		obs.Codes = nil
+	}
+	return obs
+}
+
+func (e *playlistEnvironment) pays(item int32) float32 { return float32((item + e.shift) % 2) }
+
+func (e *playlistEnvironment) PotentialRewards(dst []float32) {
+	if len(dst) != len(e.items) && !e.AnyLength {
+		panic("playlist: wrong length")
+	}
+	for i := range min(len(dst), len(e.items)) {
+		dst[i] = e.pays(e.items[i])
+	}
+	e.asked++
+	if e.TellsOthers {
+		dst[1] = 1 - dst[1]
+	}
+	if e.NoTwoTells {
+		dst[0] += float32(e.asked)
+	}
+	if e.SpendsCoins {
+		e.dice[0].Uint64()
+	}
+}
+
+func (e *playlistEnvironment) Step(actions []int) (envs.Outcome, error) {
+	if len(actions) != len(e.dice) {
+		panic("playlist: wrong number of actions")
+	}
+	out := envs.Outcome{Reward: make([]float32, len(actions)), Discount: make([]float32, len(actions))}
+	chosen := make([]int32, len(actions))
+	for r, a := range actions {
+		chosen[r] = e.items[3*r : 3*r+3][a]
+		out.Reward[r], out.Discount[r] = e.pays(chosen[r]), 1
+	}
+	for r, item := range chosen {
+		user := e.session[r]
+		if e.OneUser {
+			user = 0
+		}
+		e.last[r][user] = [2]int32{item, e.last[r][user][0]}
+	}
+	if e.Infectious {
+		e.shift += chosen[0]
+	}
+	e.steps++
+	e.offer(actions)
+	return out, nil
+}
+
 // learner is a small honest algorithm: greedy on a linear model that is fitted
 // by gradient steps, ties broken at random. Each field breaks it in one way.
 type learner struct {
 	FirstOfTies   bool // takes the first of equal candidates
 	SharedDice    bool // one random stream for all runs
 	SharedModel   bool // one model for all runs
-	ForgetsSeeds  bool // dice are not seeded
+	ForgetsSeeds  bool // dice are those of how many policies' runs there were
 	KeepsContexts bool // learns from the last transition's slices one step late
 	CachesAct     bool // learns from the contexts that Act was given
 	Normalises    bool // scales the contexts it is given
@@ -114,6 +282,9 @@ type learner struct {
 	NeedsAct      bool // fails to update before it has acted
 	Panics        bool // panics in Act
 }
+
+// forgetful counts the runs of learners that forget their seeds.
+var forgetful uint64
 
 type learnerPolicy struct {
 	learner
@@ -136,7 +307,8 @@ func (l learner) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 		w := make([]float32, max(spec.Dim, 0))
 		dice := envs.NewRand(seed, "act")
 		if l.ForgetsSeeds {
-			dice = rand.New(rand.NewPCG(rand.Uint64(), 0))
+			forgetful++
+			dice = rand.New(rand.NewPCG(forgetful, 0))
 		}
 		if i > 0 && l.SharedDice {
 			dice = p.dice[0]

@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -23,6 +25,11 @@ import (
 //   - the contexts of a bandit do not depend on the actions;
 //   - an Oracle is finite, agrees with the realised rewards (within 6 standard
 //     errors), and does not change the run by being asked;
+//   - codes say the same as contexts, in one Table that refuses codes of no
+//     item; where they are said to be choices, they are those of the session;
+//   - PotentialOutcomes are the rewards that are then paid, they do not change
+//     the run by being asked for, and nothing but state codes that are choices,
+//     and the contexts made of them, depends on the actions;
 //   - wrong lengths and actions panic, a missing seed is an error;
 //   - the declaration has a JSON form and is not changed by use.
 //
@@ -37,6 +44,8 @@ func (s Suite) TestProblem(t testing.TB, p envs.Problem) {
 		{"runs do not depend on how they are stacked", c.chunks},
 		{"contexts of a bandit do not depend on the actions", c.pairing},
 		{"the oracle tells the truth", c.oracle},
+		{"codes say the same as contexts", c.codes},
+		{"potential outcomes are those paid", c.outcomes},
 		{"bad calls are refused", c.refusals},
 		{"the declaration is a value with a JSON form", c.declaration},
 	})
@@ -337,6 +346,211 @@ func (c problemChecks) oracle() error {
 		if !panics(func() { oracle.ExpectedRewards(make([]float64, length)) }) {
 			return fmt.Errorf("no panic for a destination of length %d, want %d", length, len(dst))
 		}
+	}
+	return nil
+}
+
+// codes expands the codes of every step, and follows the choices of every
+// session.
+func (c problemChecks) codes() error {
+	w, err := c.start([]uint64{51, 52, 53}, 4)
+	if err != nil {
+		return err
+	}
+	first := w.env.Observe().Codes
+	if first == nil {
+		for i := range c.steps {
+			if err := w.step(); err != nil {
+				return fmt.Errorf("step %d: %w", i, err)
+			}
+			if w.env.Observe().Codes != nil {
+				return fmt.Errorf("step %d: codes come and go", i+1)
+			}
+		}
+		return nil
+	}
+	want := *first
+	if want.Table == nil {
+		return errors.New("step 0: no table")
+	}
+	identity := want.Table.Identity()
+	if identity == "" || strings.ContainsFunc(identity, unicode.IsControl) {
+		return fmt.Errorf("the table's identity is %q, want one line", identity)
+	}
+	var f codeFollower
+	for i := range c.steps {
+		obs := w.env.Observe()
+		if err := c.checkCodes(obs, want, identity); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		if err := f.check(obs); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		if err := w.step(); err != nil {
+			return fmt.Errorf("step %d: %w", i, err)
+		}
+		f.choose(obs, w.actions)
+	}
+	dst, state := make([]float32, c.spec.Dim), want.State[:len(want.State)/3]
+	if !panics(func() { want.Table.Expand(dst, state, envs.NoItem) }) {
+		return errors.New("no panic for a context of no item")
+	}
+	return nil
+}
+
+// checkCodes compares the codes of an observation with its contexts, and with
+// the codes of the first one.
+func (c problemChecks) checkCodes(obs envs.Observation, want envs.Codes, identity string) error {
+	codes := obs.Codes
+	m, d := c.spec.Candidates, c.spec.Dim
+	switch {
+	case codes == nil:
+		return errors.New("codes come and go")
+	case codes.Table != want.Table || codes.Choices != want.Choices || len(codes.State) != len(want.State):
+		return errors.New("the codes are of another kind than those of step 0")
+	case codes.Table.Identity() != identity:
+		return fmt.Errorf("the table's identity is %q, and was %q", codes.Table.Identity(), identity)
+	case len(codes.Items) != obs.Runs*m || len(codes.State)%obs.Runs != 0:
+		return fmt.Errorf("codes of %d items and %d states for %d runs of %d candidates", len(codes.Items), len(codes.State), obs.Runs, m)
+	}
+	context := make([]float32, d)
+	states := len(codes.State) / obs.Runs
+	for k, item := range codes.Items {
+		for i := range context {
+			context[i] = float32(math.NaN())
+		}
+		r := k / m
+		codes.Table.Expand(context, codes.State[r*states:(r+1)*states], item)
+		if !sameBits(context, obs.Contexts[k*d:(k+1)*d]) {
+			return fmt.Errorf("candidate %d of run %d: code %d expands to another context", k%m, r, item)
+		}
+	}
+	return nil
+}
+
+// codeFollower keeps the codes that were chosen, by run and session.
+type codeFollower map[[2]int32][]int32
+
+func (f *codeFollower) session(obs envs.Observation, r int) [2]int32 {
+	if obs.Session == nil {
+		return [2]int32{int32(r)}
+	}
+	return [2]int32{int32(r), obs.Session[r]}
+}
+
+// check wants state codes that are choices to be the last of the session.
+func (f *codeFollower) check(obs envs.Observation) error {
+	if !obs.Codes.Choices {
+		return nil
+	}
+	states := len(obs.Codes.State) / obs.Runs
+	for r := range obs.Runs {
+		past := (*f)[f.session(obs, r)]
+		for i, code := range obs.Codes.State[r*states : (r+1)*states] {
+			want := int32(envs.NoItem)
+			if i < len(past) {
+				want = past[len(past)-1-i]
+			}
+			if code != want {
+				return fmt.Errorf("state code %d of run %d is %d, the session's choices make it %d", i, r, code, want)
+			}
+		}
+	}
+	return nil
+}
+
+// choose keeps what was chosen in answer to an observation.
+func (f *codeFollower) choose(obs envs.Observation, actions []int) {
+	if *f == nil {
+		*f = codeFollower{}
+	}
+	for r, action := range actions {
+		session := f.session(obs, r)
+		(*f)[session] = append((*f)[session], obs.Codes.Items[r*obs.Candidates+action])
+	}
+}
+
+func (c problemChecks) outcomes() error {
+	seeds := []uint64{61, 62, 63}
+	w, err := c.start(seeds, 5)
+	if err != nil {
+		return err
+	}
+	outcomes, ok := w.env.(envs.PotentialOutcomes)
+	if !ok {
+		return nil
+	}
+	other, err := c.start(seeds, 6)
+	if err != nil {
+		return err
+	}
+	others, ok := other.env.(envs.PotentialOutcomes)
+	if !ok {
+		return errors.New("one environment has them and another has not")
+	}
+	m := c.spec.Candidates
+	dst, after := make([]float32, len(seeds)*m), make([]float32, len(seeds)*m)
+	for i := range c.steps {
+		for k := range dst {
+			dst[k] = float32(math.NaN())
+		}
+		outcomes.PotentialRewards(dst)
+		outcomes.PotentialRewards(after)
+		if !sameBits(dst, after) {
+			return fmt.Errorf("step %d: it answers the same question in two ways", i)
+		}
+		others.PotentialRewards(after)
+		if !sameBits(dst, after) {
+			return fmt.Errorf("step %d: the rewards differ after other actions", i)
+		}
+		if err := c.compareAhead(w.env.Observe(), other.env.Observe()); err != nil {
+			return fmt.Errorf("step %d: %w after other actions", i, err)
+		}
+		for _, walk := range []*walk{w, other} {
+			if err := walk.step(); err != nil {
+				return fmt.Errorf("step %d: %w", i, err)
+			}
+			for r, tr := range walk.traces {
+				told, paid := dst[r*m+tr.actions[i]], tr.reward[i]
+				if math.Float32bits(told) != math.Float32bits(paid) {
+					return fmt.Errorf("step %d, run %d: told %v and paid %v", i, r, told, paid)
+				}
+				if tr.discount[i] != w.traces[r].discount[i] {
+					return fmt.Errorf("step %d, run %d: the discounts differ after other actions", i, r)
+				}
+			}
+		}
+	}
+	unasked, err := c.play(seeds, 5)
+	if err != nil {
+		return err
+	}
+	for r := range unasked {
+		if err := w.traces[r].compare(unasked[r]); err != nil {
+			return fmt.Errorf("asking changed run %d: %w", r, err)
+		}
+	}
+	for _, length := range []int{0, len(dst) - 1, len(dst) + 1} {
+		if !panics(func() { outcomes.PotentialRewards(make([]float32, length)) }) {
+			return fmt.Errorf("no panic for a destination of length %d, want %d", length, len(dst))
+		}
+	}
+	return nil
+}
+
+// compareAhead compares what must not depend on the actions.
+func (c problemChecks) compareAhead(a, b envs.Observation) error {
+	if !slices.Equal(a.Session, b.Session) {
+		return errors.New("the sessions differ")
+	}
+	if a.Codes == nil || b.Codes == nil || !a.Codes.Choices {
+		if !sameBits(a.Contexts, b.Contexts) {
+			return errors.New("the contexts differ")
+		}
+		return nil
+	}
+	if !slices.Equal(a.Codes.Items, b.Codes.Items) {
+		return errors.New("the codes of the items differ")
 	}
 	return nil
 }
