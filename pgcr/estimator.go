@@ -61,6 +61,13 @@ func (e Resampled) Estimate(scores, rivals, kappa *Node, candidates int) (*Node,
 }
 
 func (e Resampled) fromBatch(scores, kappa *Node, candidates int) (*Node, func(loss *Node) (*Node, *Node)) {
+	if fuses(scores) {
+		m := EstimateMarginal(scores, rolls(scores, candidates, e.Rivals(candidates)), kappa, e.N)
+		return m.Probability, func(loss *Node) (*Node, *Node) {
+			ds, do := m.Gradient(loss)
+			return Add(ds, rollsGradient(do, candidates)), nil
+		}
+	}
 	runs, n := scores.Shape().Dimensions[0], scores.Shape().Dimensions[1]
 	own, others := BatchRivals(scores, candidates, e.Rivals(candidates))
 	m := EstimateMarginal(own, others, kappa, e.N)

@@ -30,6 +30,8 @@ type learner struct {
 }
 
 // updateInputs are the nodes of the update graph, in the order of the arguments.
+// On a device the contexts come in rows only: columns, chosen and chosenRows are
+// nil, next and rivals stand in rows.
 type updateInputs struct {
 	actor, critic          []*Node // parameters and moments
 	columns, rows          *Node   // contexts of the batch: [R, W, B*M], [R, B*M, W]
@@ -41,6 +43,7 @@ type updateInputs struct {
 	actorSize, actorEps    *Node   // scalars of Adam
 	criticSize, criticEps  *Node   // scalars of Adam
 	next, discount         *Node   // [R, W, B], [R, B], or nil
+	nextRows               *Node   // next in rows, [R, B, W], or nil
 	ready                  *Node   // 1 where a run learns, else 0; [R, 1], or nil
 	rivals, rivalRows      *Node   // [R, W, C*B], [R, C*B, W], or nil
 	batch, candidates, run int
@@ -55,26 +58,40 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	b, m := in.batch, in.candidates
 	ka, kc := len(in.actor)/3, len(in.critic)/3
 
-	scores := actor.Forward(in.actor[:ka], in.columns, in.mask)
+	scores := in.forward(actor, in.actor[:ka], in.columns, in.rows, in.mask)
 	var rivals Pass
 	var rivalScores *Node
-	if in.rivals != nil {
-		rivals = actor.Forward(in.actor[:ka], in.rivals, in.mask)
+	if in.rivals != nil || in.rivalRows != nil {
+		rivals = in.forward(actor, in.actor[:ka], in.rivals, in.rivalRows, in.mask)
 		rivalScores = Reshape(rivals.Output, in.run, -1, b)
 	}
 	marginal, pull := estimator.Estimate(scores.Output, rivalScores, in.kappa, m)
-	marginalChosen := ReduceSum(Reshape(Mul(marginal, in.picked), in.run, b, m), 2)
+	marginalChosen := in.pick(marginal)
 
-	value := critic.Forward(in.critic[:kc], in.chosen, nil)
-	target := in.reward
-	if in.next != nil {
-		target = SarsaTarget(in.reward, in.discount, critic.Forward(in.critic[:kc], in.next, nil).Output)
+	var value Pass
+	var chosenValue *Node
+	if in.chosen != nil {
+		value = critic.Forward(in.critic[:kc], in.chosen, nil)
+		chosenValue = value.Output
+	} else {
+		value = critic.ForwardRows(in.critic[:kc], in.rows, nil)
+		chosenValue = in.pick(value.Output)
 	}
-	criticLoss := CriticLoss(marginalChosen, target, value.Output)
-	criticGrads := value.Gradient(Gradient(criticLoss, value.Output)[0], in.chosenRows)
+	target := in.reward
+	if in.next != nil || in.nextRows != nil {
+		target = SarsaTarget(in.reward, in.discount, in.forward(critic, in.critic[:kc], in.next, in.nextRows, nil).Output)
+	}
+	criticLoss := CriticLoss(marginalChosen, target, chosenValue)
+	slope := Gradient(criticLoss, chosenValue)[0]
+	var criticGrads []*Node
+	if in.chosen != nil {
+		criticGrads = value.Gradient(slope, in.chosenRows)
+	} else {
+		criticGrads = value.Gradient(in.unpick(slope), in.rows)
+	}
 	criticNext := Step(in.critic, criticGrads, in.criticSize, in.criticEps)
 
-	actionValue := critic.Forward(criticNext[:kc], in.columns, nil).Output
+	actionValue := in.forward(critic, criticNext[:kc], in.columns, in.rows, nil).Output
 	if c.ControlVariate {
 		actionValue = ControlVariate(actionValue)
 	}
@@ -84,12 +101,34 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	actorLoss := ActorLoss(marginal, actionValue, b)
 	dScores, dRivals := pull(Gradient(actorLoss, marginal)[0])
 	actorGrads := scores.Gradient(dScores, in.rows)
-	if in.rivals != nil && dRivals != nil {
+	if rivalScores != nil && dRivals != nil {
 		for i, g := range rivals.Gradient(Reshape(dRivals, in.run, -1), in.rivalRows) {
 			actorGrads[i] = Add(actorGrads[i], g)
 		}
 	}
 	return append(Step(in.actor, actorGrads, in.actorSize, in.actorEps), criticNext...)
+}
+
+// forward applies a network to contexts in columns or, where those are nil, in
+// rows.
+func (in updateInputs) forward(n Network, params []*Node, columns, rows, mask *Node) Pass {
+	if columns != nil {
+		return n.Forward(params, columns, mask)
+	}
+	return n.ForwardRows(params, rows, mask)
+}
+
+// pick takes the chosen ones out of values of all contexts: [R, B*M] becomes
+// [R, B].
+func (in updateInputs) pick(x *Node) *Node {
+	return ReduceSum(Reshape(Mul(x, in.picked), in.run, in.batch, in.candidates), 2)
+}
+
+// unpick puts values of the chosen contexts, [R, B], in their places among zeros,
+// [R, B*M].
+func (in updateInputs) unpick(x *Node) *Node {
+	wide := BroadcastToDims(Reshape(x, in.run, in.batch, 1), in.run, in.batch, in.candidates)
+	return Mul(Reshape(wide, in.run, in.batch*in.candidates), in.picked)
 }
 
 func newLearner(a *Agent, sessions bool) (*learner, error) {

@@ -87,6 +87,13 @@ func (n Network) Init(rng *rand.Rand) [][]float32 {
 	return params
 }
 
+// fuses reports whether the backend merges elementwise operations and sums into
+// few kernels, as XLA does. There, what counts is the number of kernels; on the Go
+// backend it is the number of passes, and products that keep to the fast kernels.
+// Each function that differs says so in one place, and computes the same up to
+// rounding.
+func fuses(x *Node) bool { return x.Graph().Backend().Name() != "Go Backend" }
+
 // Pass is a forward pass: the output and what its gradient needs.
 type Pass struct {
 	Output *Node // [R, n]
@@ -105,8 +112,19 @@ type Pass struct {
 // one. One mask serves all contexts of a pass: they are scored by the same
 // sub-network. Nil drops nothing.
 func (n Network) Forward(params []*Node, contexts, mask *Node) Pass {
+	return n.forward(params, matMul(params[0], contexts), mask)
+}
+
+// ForwardRows is Forward for contexts that stand in rows, [R, n, Width].
+func (n Network) ForwardRows(params []*Node, rows, mask *Node) Pass {
+	return n.forward(params, matMulT(params[0], rows), mask)
+}
+
+// forward goes on after the product of the first layer's weights with the
+// contexts, [R, H, n].
+func (n Network) forward(params []*Node, first, mask *Node) Pass {
 	p := Pass{network: n, params: params, mask: mask}
-	h := MaxScalar(matMul(params[0], contexts), 0)
+	h := MaxScalar(first, 0)
 	p.hidden = append(p.hidden, h)
 	for l := 1; l < len(n.Hidden); l++ {
 		h = MaxScalar(Add(matMul(params[2*l-1], h), params[2*l]), 0)
@@ -117,11 +135,16 @@ func (n Network) Forward(params []*Node, contexts, mask *Node) Pass {
 	if mask != nil {
 		p.last = Mul(p.last, mask)
 	}
-	y := matMul(p.last, h)
+	dims := h.Shape().Dimensions
+	var y *Node
+	if fuses(h) { // a product with one row is a sum, which needs no kernel of its own
+		y = ReduceAndKeep(Mul(h, Reshape(p.last, dims[0], dims[1], 1)), ReduceSum, 1)
+	} else {
+		y = matMul(p.last, h)
+	}
 	if n.Bias {
 		y = Add(y, params[out+1])
 	}
-	dims := h.Shape().Dimensions
 	p.Output = Reshape(y, dims[0], dims[2])
 	return p
 }
@@ -140,17 +163,16 @@ func (p Pass) Gradient(loss, rows *Node) []*Node {
 	grads := make([]*Node, len(p.params))
 	out := 2*layers - 1
 
-	dv := matMulT(Reshape(loss, dims[0], 1, dims[2]), p.hidden[layers-1])
+	if n.Bias {
+		grads[out+1] = ReduceAndKeep(Reshape(loss, dims[0], 1, dims[2]), ReduceSum, 2)
+	}
+	u := Mul(active(p.hidden[layers-1]), repeatRows(loss, dims[1]))
+	scale := Reshape(p.last, dims[0], dims[1], 1)
+	dv := p.outputGradient(loss, u, rows)
 	if p.mask != nil {
 		dv = Mul(dv, p.mask)
 	}
 	grads[out] = dv
-	if n.Bias {
-		grads[out+1] = ReduceAndKeep(Reshape(loss, dims[0], 1, dims[2]), ReduceSum, 2)
-	}
-
-	u := Mul(active(p.hidden[layers-1]), repeatRows(loss, dims[1]))
-	scale := Reshape(p.last, dims[0], dims[1], 1)
 	for l := layers - 1; l > 0; l-- {
 		grads[2*l-1] = matMulT(u, p.hidden[l-1])
 		grads[2*l] = ReduceAndKeep(u, ReduceSum, 2)
@@ -168,6 +190,27 @@ func (p Pass) Gradient(loss, rows *Node) []*Node {
 		grads[0] = Mul(grads[0], scale)
 	}
 	return grads
+}
+
+// outputGradient pulls the gradient back to the output weights, [R, 1, H_L]: the
+// sum over contexts of loss*h_L. u is 1[h_L > 0]*loss.
+func (p Pass) outputGradient(loss, u, rows *Node) *Node {
+	last := len(p.hidden) - 1
+	h := p.hidden[last]
+	dims := h.Shape().Dimensions
+	if !fuses(h) {
+		return matMulT(Reshape(loss, dims[0], 1, dims[2]), h)
+	}
+	// Since h_L = 1[h_L > 0]*(W_L h_{L-1} + b_L), that is a sum over the small
+	// matrix u h_{L-1}^T, which the gradient of W_L needs anyway.
+	var dv *Node
+	if last == 0 {
+		dv = ReduceSum(Mul(p.params[0], matMul(u, rows)), 2)
+	} else {
+		dv = ReduceSum(Mul(p.params[2*last-1], matMulT(u, p.hidden[last-1])), 2)
+		dv = Add(dv, ReduceSum(Mul(p.params[2*last], ReduceAndKeep(u, ReduceSum, 2)), 2))
+	}
+	return Reshape(dv, dims[0], 1, dims[1])
 }
 
 // active is 1 where a unit is active and 0 where it is not.

@@ -76,7 +76,7 @@ func EstimateMarginal(own, others, kappa *Node, resamples int) Marginal {
 	logOdds := Mul(Sub(others, repeatRows(own, rival)), kappa)
 	m := Marginal{kappa: kappa, resamples: resamples}
 	m.odds = Exp(MinScalar(logOdds, maxLogOdds))
-	m.against = matMul(groups(m.odds, resamples), m.odds)
+	m.against = sumDraws(m.odds, resamples)
 	m.perDraw = Inverse(OnePlus(m.against))
 	if resamples == 1 {
 		m.Probability = Reshape(m.perDraw, own.Shape().Dimensions...)
@@ -105,9 +105,30 @@ func (m Marginal) Gradient(loss *Node) (own, others *Node) {
 		others = Mul(m.odds, repeatRows(Reshape(c, dims[0], dims[2]), dims[1]))
 	} else {
 		own = ReduceSum(own, 1)
-		others = Mul(m.odds, matMul(Transpose(groups(m.odds, m.resamples), 1, 2), c))
+		others = Mul(m.odds, spreadDraws(c, m.odds))
 	}
 	return own, Neg(others)
+}
+
+// sumDraws sums the rivals of each draw: [R, N*K, n] becomes [R, N, n].
+func sumDraws(odds *Node, resamples int) *Node {
+	if !fuses(odds) {
+		return matMul(groups(odds, resamples), odds)
+	}
+	dims := odds.Shape().Dimensions
+	return ReduceSum(Reshape(odds, dims[0], resamples, dims[1]/resamples, dims[2]), 2)
+}
+
+// spreadDraws repeats each draw for its rivals: [R, N, n] becomes the shape of
+// odds, [R, N*K, n].
+func spreadDraws(c, odds *Node) *Node {
+	runs, resamples, n := c.Shape().Dimensions[0], c.Shape().Dimensions[1], c.Shape().Dimensions[2]
+	if !fuses(odds) {
+		return matMul(Transpose(groups(odds, resamples), 1, 2), c)
+	}
+	rivals := odds.Shape().Dimensions[1]
+	wide := BroadcastToDims(Reshape(c, runs, resamples, 1, n), runs, resamples, rivals/resamples, n)
+	return Reshape(wide, runs, rivals, n)
 }
 
 // groups is the constant [R, N, N*K] that sums the K rivals of each draw:
@@ -129,12 +150,15 @@ func groups(odds *Node, resamples int) *Node {
 }
 
 // repeatRows turns [R, n] into [R, times, n]. Concatenation is the cheapest
-// broadcast on the Go backend, and free on XLA.
+// broadcast on the Go backend.
 func repeatRows(x *Node, times int) *Node {
 	dims := x.Shape().Dimensions
 	row := Reshape(x, dims[0], 1, dims[1])
 	if times == 1 {
 		return row
+	}
+	if fuses(x) {
+		return BroadcastToDims(row, dims[0], times, dims[1])
 	}
 	rows := make([]*Node, times)
 	for i := range rows {
@@ -187,4 +211,36 @@ func BatchRivalsGradient(own, others *Node, candidates int) *Node {
 	}
 	periods := Reshape(Concatenate(flat, 1), runs, rows, n)
 	return Reshape(matMul(Ones(own.Graph(), makeShape(own, runs, 1, rows)), periods), runs, n)
+}
+
+// rolls is what BatchRivals pairs each context with, in place of its scheme for
+// the Go backend: row j = 1 ... count of the result, [R, count, B*M], is scores
+// moved on by j steps.
+func rolls(scores *Node, candidates, count int) *Node {
+	runs, n := scores.Shape().Dimensions[0], scores.Shape().Dimensions[1]
+	twice := Concatenate([]*Node{scores, Slice(scores, AxisRange(), AxisRange(0, count*candidates))}, 1)
+	rows := make([]*Node, count)
+	for j := range rows {
+		from := (j + 1) * candidates
+		rows[j] = Reshape(Slice(twice, AxisRange(), AxisRange(from, from+n)), runs, 1, n)
+	}
+	return Concatenate(rows, 1)
+}
+
+// rollsGradient pulls a gradient with respect to rolls, [R, count, B*M], back to
+// the scores, [R, B*M].
+func rollsGradient(others *Node, candidates int) *Node {
+	runs, count, n := others.Shape().Dimensions[0], others.Shape().Dimensions[1], others.Shape().Dimensions[2]
+	var sum *Node
+	for j := range count {
+		row := Reshape(Slice(others, AxisRange(), AxisRange(j, j+1)), runs, n)
+		cut := n - (j+1)*candidates
+		back := Concatenate([]*Node{Slice(row, AxisRange(), AxisRange(cut)), Slice(row, AxisRange(), AxisRange(0, cut))}, 1)
+		if sum == nil {
+			sum = back
+		} else {
+			sum = Add(sum, back)
+		}
+	}
+	return sum
 }
