@@ -50,7 +50,7 @@ func (f *FileReport) day(b []byte) int32 {
 		return 0
 	}
 	year, month, day := int(n/10000), time.Month(n/100%100), int(n%100)
-	if y, m, d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Date(); y != year || m != month || d != day {
+	if y, m, d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Date(); y < 1900 || y != year || m != month || d != day {
 		f.Unreadable++
 		return 0
 	}
