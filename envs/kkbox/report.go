@@ -119,7 +119,7 @@ func (r *Report) warn() {
 		}
 		count := func(n int, what string) {
 			if n > 0 {
-				warn("%s has %s %s", f.Name, thousands(n), what)
+				warn("%s, %s: %s", f.Name, what, thousands(n))
 			}
 		}
 		count(f.Ragged, "rows of another number of fields than the header")
@@ -155,7 +155,7 @@ func (r Report) String() string {
 	w.Flush()
 	b.WriteByte('\n')
 	w = table()
-	fmt.Fprintf(w, "here\tpublished\t  \n")
+	fmt.Fprintf(w, "here\tpublished\t  of train.csv\n")
 	fmt.Fprintf(w, "%s\t%s\t  users\n", thousands(r.Users), thousands(publishedUsers))
 	fmt.Fprintf(w, "%s\t%s\t  songs\n", thousands(r.TrainSongs), thousands(publishedTrainSongs))
 	fmt.Fprintf(w, "%s\t%s\t  songs with those of test.csv\n", thousands(r.Songs), thousands(publishedSongs))
