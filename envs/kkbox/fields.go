@@ -44,9 +44,14 @@ func (f *Fields) Row(dst []float32, row int) {
 	if len(dst) != NumFields {
 		panic("kkbox: destination of " + strconv.Itoa(len(dst)) + " features, want " + strconv.Itoa(NumFields))
 	}
-	copy(dst, f.Song(int(f.song[row])))
+	f.fill((*[NumFields]float32)(dst), int(f.song[row]), row)
+}
+
+// fill writes the features of a row, whose song is known, to dst.
+func (f *Fields) fill(dst *[NumFields]float32, song, row int) {
+	*dst = [NumFields]float32(f.Values[song*NumFields : (song+1)*NumFields])
 	if f.origin != nil {
-		copy(dst[firstHash:], f.origins[f.origin[row]][:])
+		*(*[16]float32)(dst[firstHash:]) = f.origins[f.origin[row]]
 	}
 }
 

@@ -157,7 +157,7 @@ func newMusic(name string, p MusicStateless, state int, seeds []uint64) (envs.En
 
 	m := &music{
 		table: table, users: users, players: players,
-		candidates: p.Candidates, dim: dim,
+		candidates: p.Candidates, dim: dim, songs: make([]int32, p.Candidates),
 		reward: make([]float32, runs), discount: make([]float32, runs),
 	}
 	for r, seed := range seeds {
@@ -195,6 +195,10 @@ type music struct {
 	candidates, dim int
 
 	draws []*rand.Rand // [R]; who comes and what is on offer
+
+	// songs are those of the rows on offer, [M]: scratch of offer.
+	songs   []int32
+	touched float32 // keeps expand's first look at them from being left out
 
 	// last is [R, users, S]: the rows that were chosen at the user's last visits,
 	// the latest first.
@@ -260,7 +264,11 @@ func (m *music) offer() {
 		user := m.players[rng.IntN(len(m.players))]
 		step.session[r] = user
 		items := step.codes.Items[r*m.candidates : (r+1)*m.candidates]
-		drawDistinct(items, m.users.of(user), rng)
+		rows, songs := m.users.of(user)
+		drawDistinct(items, len(rows), rng)
+		for i, at := range items {
+			items[i], m.songs[i] = rows[at], songs[at]
+		}
 
 		state := step.codes.State[r*m.table.state : (r+1)*m.table.state]
 		copy(state, m.lastOf(r, user))
@@ -271,20 +279,28 @@ func (m *music) offer() {
 // expand writes the contexts of one run's step, [M, D].
 func (m *music) expand(contexts []float32, state, items []int32) {
 	s := m.table.stateDim()
+	fields := m.table.fields
+	// The songs lie anywhere in memory, and most of a step is waiting for them.
+	// This asks for all at once: a cache line holds 16 features.
+	m.touched = 0
+	for _, song := range m.songs {
+		x := fields.Values[int(song)*NumFields:][:NumFields]
+		m.touched += x[0] + x[16] + x[32] + x[48] + x[64] + x[80] + x[93]
+	}
 	m.table.expandState(contexts[:s], state)
 	for i, row := range items {
 		context := contexts[i*m.dim : (i+1)*m.dim]
 		copy(context[:s], contexts[:s])
-		m.table.fields.Row(context[s:], int(row))
+		fields.fill((*[NumFields]float32)(context[s:]), int(m.songs[i]), int(row))
 	}
 }
 
-// drawDistinct draws distinct elements of from, which are distinct and no fewer
-// than those of dst, uniformly and in a random order.
-func drawDistinct(dst, from []int32, rng *rand.Rand) {
+// drawDistinct draws distinct numbers below n, which is no less than their
+// number, uniformly and in a random order.
+func drawDistinct(dst []int32, n int, rng *rand.Rand) {
 	for i := range dst {
 		for {
-			dst[i] = from[rng.IntN(len(from))]
+			dst[i] = rng.Int32N(int32(n))
 			if !slices.Contains(dst[:i], dst[i]) {
 				break
 			}
@@ -317,14 +333,16 @@ func (m *musicTwin) ExpectedRewards(dst []float64) {
 	}
 }
 
-// userRows holds the rows of every user, one user after the other.
+// userRows holds the rows of every user, one user after the other, and their
+// songs.
 type userRows struct {
-	rows []int32
-	from []int // [users+1]
+	rows, songs []int32
+	from        []int // [users+1]
 }
 
 func newUserRows(data *Dataset) *userRows {
-	u := &userRows{rows: make([]int32, len(data.User)), from: make([]int, len(data.Users)+1)}
+	n := len(data.User)
+	u := &userRows{rows: make([]int32, n), songs: make([]int32, n), from: make([]int, len(data.Users)+1)}
 	for _, user := range data.User {
 		u.from[user+1]++
 	}
@@ -333,14 +351,17 @@ func newUserRows(data *Dataset) *userRows {
 	}
 	next := slices.Clone(u.from)
 	for row, user := range data.User {
-		u.rows[next[user]] = int32(row)
+		u.rows[next[user]], u.songs[next[user]] = int32(row), data.Song[row]
 		next[user]++
 	}
 	return u
 }
 
-// of returns the rows of a user, in the order of time.
-func (u *userRows) of(user int32) []int32 { return u.rows[u.from[user]:u.from[user+1]] }
+// of returns the rows of a user, in the order of time, and their songs.
+func (u *userRows) of(user int32) (rows, songs []int32) {
+	from, to := u.from[user], u.from[user+1]
+	return u.rows[from:to], u.songs[from:to]
+}
 
 // players returns the users with at least so many rows.
 func (u *userRows) players(rows int) []int32 {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -14,7 +15,8 @@ import (
 // The zero value is the twin of 3,000 users with seed 1.
 //
 // Its JSON form, which names results, holds what the data is, never where it
-// lies: the settings of the twin, or the size and a checksum of the real data.
+// lies: the settings of the twin and the version of its law, or the size and a
+// checksum of the real data.
 // So the real files must be there whenever it is written.
 type Source struct {
 	Folder string // holds the real files, in any form that Read takes; "" is the twin
@@ -42,12 +44,12 @@ type Progress func(task string, done, total int64)
 // read once in a program, and kept: later calls return the same Dataset, from
 // any goroutine, even if files have changed since. An error is not kept, so a
 // later call tries again. progress may be nil.
-func (s Source) Open(progress Progress) (*Dataset, error) {
+func (s Source) Open(progress Progress) (*Dataset, Report, error) {
 	o, err := s.open(progress)
 	if err != nil {
-		return nil, err
+		return nil, Report{}, err
 	}
-	return o.data, nil
+	return o.data, o.report, nil
 }
 
 // Fields returns the features of a variant. They are made once, as the data is.
@@ -64,9 +66,10 @@ func (s Source) MarshalJSON() ([]byte, error) {
 	s = s.withDefaults()
 	if s.Folder == "" {
 		return json.Marshal(struct {
-			Users int
-			Seed  uint64
-		}{s.Users, s.Seed})
+			Users   int
+			Seed    uint64
+			Version int
+		}{s.Users, s.Seed, twinVersion})
 	}
 	o, err := s.open(nil)
 	if err != nil {
@@ -91,6 +94,7 @@ type opened struct {
 	err  error
 
 	data     *Dataset
+	report   Report
 	checksum string // of real data
 	identity string // one line
 
@@ -118,12 +122,16 @@ func (s Source) open(progress Progress) (*opened, error) {
 	sources.opened[key] = o
 	sources.Unlock()
 
-	defer close(o.done)
-	if o.err = o.load(s, progress); o.err != nil {
-		sources.Lock()
-		delete(sources.opened, key)
-		sources.Unlock()
-	}
+	defer func() {
+		if o.err != nil {
+			sources.Lock()
+			delete(sources.opened, key)
+			sources.Unlock()
+		}
+		close(o.done)
+	}()
+	o.err = errors.New("kkbox: the data was not read to the end") // unless load returns
+	o.err = o.load(s, progress)
 	return o, o.err
 }
 
@@ -132,9 +140,10 @@ func (s Source) open(progress Progress) (*opened, error) {
 func (s Source) resolve() (full, key Source, err error) {
 	s = s.withDefaults()
 	if s.Folder == "" {
-		key = s
-		key.Cache = ""
-		return s, key, nil
+		if s.Users < 1 || s.Users > mostUsers {
+			return s, key, fmt.Errorf("kkbox: Source.Users is %d, want 1 to %d", s.Users, mostUsers)
+		}
+		return s, Source{Users: s.Users, Seed: s.Seed}, nil
 	}
 	if s.Users != 0 || s.Seed != 0 {
 		return s, key, fmt.Errorf("kkbox: Source has Users %d and Seed %d, settings of the twin, beside a Folder", s.Users, s.Seed)

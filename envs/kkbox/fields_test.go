@@ -1,0 +1,290 @@
+package kkbox_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/contextrec/contextrec/envs/kkbox"
+)
+
+// library is a hand-made data set: four songs, and rows that do not matter to
+// their features but for the source fields.
+func library() *kkbox.Dataset {
+	return &kkbox.Dataset{
+		Users: make([]kkbox.User, 1),
+		Songs: []kkbox.Song{
+			{
+				ID: "full", Listed: true, Length: 200_000, Genres: "465|9999|921",
+				Artist: "張信哲 (Jeff Chang) feat. A Mei", Composer: "jeff  CHANG|李宗盛", Lyricist: "李宗盛", Language: 3,
+				Name: "愛如潮水 (Live)", ISRC: "TWA531299999", Rows: 6, ArtistSongs: 7, ComposerSongs: 3,
+			},
+			{
+				ID: "other", Listed: true, Length: 1_000, Genres: "465",
+				Artist: "Various Artists", Composer: "李宗盛", Language: 24,
+				Name: "Olive", ISRC: "FRXYZ8812345", Rows: 2, ArtistSongs: 1, ComposerSongs: 1,
+			},
+			{ID: "unlisted", Rows: 1},
+			{
+				ID: "odd", Listed: true, Length: 20_000_000, Genres: "1|2|3|4|5|6|7|8|9|10",
+				Artist: "x & y, z", Composer: " | ", Language: 99,
+				Name: "#1 hit featuring 9", ISRC: "USXX", Rows: 1, ArtistSongs: 1,
+			},
+		},
+		User: []int32{0, 0, 0}, Song: []int32{0, 1, 0}, Target: []uint8{1, 0, 0},
+		Tabs: []string{"", "discover", "explore"}, Screens: []string{""}, Types: []string{"", "radio", "new-type", "album"},
+		Tab: []uint8{1, 2, 0}, Screen: make([]uint8, 3), Type: []uint8{3, 2, 0},
+	}
+}
+
+// The layout's names, kept beside the tests, are those of the columns.
+func TestColumns(t *testing.T) {
+	text, err := os.ReadFile("testdata/layout94.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
+	columns := kkbox.Variant{}.Columns()
+	if len(rows) != 94 || len(columns) != 94 {
+		t.Fatalf("%d names and %d columns, want 94", len(rows), len(columns))
+	}
+	for i, c := range columns {
+		if want := fmt.Sprintf("%d\t%s", i, c.Name); rows[i] != want {
+			t.Errorf("column %q, the layout has %q", want, rows[i])
+		}
+		if c.Doc == "" {
+			t.Errorf("column %s is not documented", c.Name)
+		}
+	}
+
+	// The other variants differ in the documented columns alone.
+	counts := kkbox.Variant{CatalogueCounts: true}.Columns()
+	sources := kkbox.Variant{SourceFields: true}.Columns()
+	for i, c := range columns {
+		isCount := i >= 18 && i <= 22 || i == 25
+		if (counts[i].Doc != c.Doc) != isCount || counts[i].Name != c.Name {
+			t.Errorf("column %d without counts is %v, with them %v", i, counts[i], c)
+		}
+		if (sources[i].Name != c.Name) != (i >= 78) {
+			t.Errorf("column %d with sources is %v, without %v", i, sources[i], c)
+		}
+	}
+	if len(sources) != 94 {
+		t.Errorf("%d columns with sources, want 94", len(sources))
+	}
+}
+
+// z standardises log1p of a count over songs by their rows: a column's values
+// and the rows of the songs that have it, of which the first is returned.
+func z(of int, counts, rows []float64) float64 {
+	var n, mean, variance float64
+	for i, c := range counts {
+		n += rows[i]
+		mean += rows[i] * math.Log1p(c)
+	}
+	mean /= n
+	for i, c := range counts {
+		variance += rows[i] * math.Pow(math.Log1p(c)-mean, 2) / n
+	}
+	return (math.Log1p(counts[of]) - mean) / math.Sqrt(variance)
+}
+
+// Every column of a song of which each is worked out by hand. Columns that are
+// not named are 0.
+func TestEncode(t *testing.T) {
+	f := kkbox.Encode(library(), kkbox.Variant{})
+	byName := func(song int) map[string]float64 {
+		x := map[string]float64{}
+		for i, c := range (kkbox.Variant{}).Columns() {
+			if v := f.Song(song)[i]; v != 0 {
+				x[c.Name] = float64(v)
+			}
+		}
+		return x
+	}
+	ln := math.Log1p
+	for song, want := range []map[string]float64{
+		{
+			// ln 200,000 = 12.206073, (12.206073-12.383)/0.2357 = -0.750646.
+			"len_z": -0.750646, "n_genre": 1, "n_artist": ln(2), "is_featured": 1,
+			"n_composer": ln(2), "n_lyricist": ln(1),
+			"artist_is_composer": 1, "composer_is_lyricist": 1,
+			"year_z": 2.0 / 8, "title_ascii": 4.0 / 8, "title_version": 1,
+			// Rows of song, artist, composer and genre 465: 6, 6, 6, 8. The other
+			// song with counts of all has 2, 2, 2, 8; the third and the fourth
+			// have no composer; the fourth, with 1 row, an artist and a genre.
+			"pop_song":     z(0, []float64{6, 2, 1, 1}, []float64{6, 2, 1, 1}),
+			"pop_artist":   z(0, []float64{6, 2, 1}, []float64{6, 2, 1}),
+			"pop_composer": z(0, []float64{6, 2}, []float64{6, 2}),
+			"pop_genre":    z(0, []float64{8, 8, 1}, []float64{6, 2, 1}),
+			"cat_artist":   z(0, []float64{7, 1, 1}, []float64{6, 2, 1}),
+			"cat_composer": z(0, []float64{3, 1}, []float64{6, 2}),
+			// Registrants A53 and XYZ.
+			"pop_registrant": z(0, []float64{6, 2}, []float64{6, 2}),
+			"lang=3":         1, "genre=465": 1, "genre=921": 1, "genre=other": 1,
+			"cc=TW": 1, "year=2010-12": 1,
+		},
+		{
+			"len_z": -4, "n_genre": 1.0 / 3, "n_artist": ln(1), "is_various": 1,
+			"n_composer": ln(1), "lyricist_missing": 1,
+			"year_z": -22.0 / 8, "title_ascii": 1,
+			"pop_song":       z(1, []float64{6, 2, 1, 1}, []float64{6, 2, 1, 1}),
+			"pop_artist":     z(1, []float64{6, 2, 1}, []float64{6, 2, 1}),
+			"pop_composer":   z(1, []float64{6, 2}, []float64{6, 2}),
+			"pop_genre":      z(1, []float64{8, 8, 1}, []float64{6, 2, 1}),
+			"cat_artist":     z(1, []float64{7, 1, 1}, []float64{6, 2, 1}),
+			"cat_composer":   z(1, []float64{3, 1}, []float64{6, 2}),
+			"pop_registrant": z(1, []float64{6, 2}, []float64{6, 2}),
+			"lang=24":        1, "genre=465": 1, "cc=other": 1, "year=<1990": 1,
+		},
+		{
+			"song_missing": 1, "genre_missing": 1, "composer_missing": 1, "lyricist_missing": 1, "isrc_missing": 1,
+			"title_ascii": 0.5, "lang=other/missing": 1,
+			"pop_song": z(2, []float64{6, 2, 1, 1}, []float64{6, 2, 1, 1}),
+		},
+		{
+			// "x" is a name of one letter, but also what stands between names.
+			"len_z": 4, "n_genre": 3, "n_artist": ln(2), "is_featured": 1,
+			"composer_missing": 1, "lyricist_missing": 1, "isrc_missing": 1,
+			"title_ascii": 1, "pop_song": z(3, []float64{6, 2, 1, 1}, []float64{6, 2, 1, 1}),
+			"pop_artist":  z(2, []float64{6, 2, 1}, []float64{6, 2, 1}),
+			"pop_genre":   z(2, []float64{8, 8, 1}, []float64{6, 2, 1}),
+			"cat_artist":  z(2, []float64{7, 1, 1}, []float64{6, 2, 1}),
+			"genre=other": 1, "lang=other/missing": 1,
+		},
+	} {
+		// The hashes, by the standard library.
+		for prefix, names := range [][3][]string{
+			{{"張信哲", "jeff chang", "a mei"}, {"jeff chang", "李宗盛"}, {"李宗盛"}},
+			{{"various artists"}, {"李宗盛"}, nil},
+			{},
+			{{"y", "z"}, nil, nil},
+		}[song] {
+			buckets := []uint64{8, 4, 4}[prefix]
+			for _, name := range names {
+				h := fnv.New64a()
+				h.Write([]byte(name))
+				x := 1 / math.Sqrt(float64(len(names)))
+				if h.Sum64() >= 1<<63 {
+					x = -x
+				}
+				key := fmt.Sprint([]string{"h_artist", "h_composer", "h_lyricist"}[prefix], h.Sum64()%buckets)
+				if want[key] += x; want[key] == 0 {
+					delete(want, key)
+				}
+			}
+		}
+		got := byName(song)
+		for name := range got {
+			if _, ok := want[name]; !ok {
+				t.Errorf("song %d: %s is %v, want 0", song, name, got[name])
+			}
+		}
+		for name, w := range want {
+			if math.Abs(got[name]-w) > 1e-5 {
+				t.Errorf("song %d: %s is %v, want %v", song, name, got[name], w)
+			}
+		}
+	}
+}
+
+// What a user made of a song is nowhere in the features.
+func TestNoTargetLeaks(t *testing.T) {
+	for _, v := range []kkbox.Variant{{}, {CatalogueCounts: true}, {SourceFields: true}} {
+		data := library()
+		before := kkbox.Encode(data, v)
+		data.Target = []uint8{0, 1, 1}
+		data.Probability = []float32{0.1, 0.9, 0.8}
+		if after := kkbox.Encode(data, v); !reflect.DeepEqual(before, after) {
+			t.Errorf("%+v: other targets give other features", v)
+		}
+	}
+}
+
+// Without counts of the whole period the features do not depend on how often
+// songs are heard.
+func TestCatalogueCounts(t *testing.T) {
+	data := library()
+	without := kkbox.Encode(data, kkbox.Variant{CatalogueCounts: true})
+	with := kkbox.Encode(data, kkbox.Variant{})
+	data.Songs[1].Rows = 400
+	if after := kkbox.Encode(data, kkbox.Variant{CatalogueCounts: true}); !slices.Equal(without.Values, after.Values) {
+		t.Error("the features depend on rows of the whole period")
+	}
+	if after := kkbox.Encode(data, kkbox.Variant{}); slices.Equal(with.Values, after.Values) {
+		t.Error("with counts they do not")
+	}
+	for song := range data.Songs {
+		for i, x := range without.Song(song) {
+			isRows := i >= 18 && i <= 22 || i == 25
+			isCatalogue := i == 23 || i == 24
+			if isRows && x != 0 || !isRows && !isCatalogue && x != with.Song(song)[i] {
+				t.Errorf("song %d: column %d is %v without counts, %v with", song, i, x, with.Song(song)[i])
+			}
+		}
+	}
+	// Seven, one and one song of an artist, each song counting once.
+	if got, want := without.Song(0)[23], z(0, []float64{7, 1, 1}, []float64{1, 1, 1}); math.Abs(float64(got)-want) > 1e-5 {
+		t.Errorf("cat_artist is %v, want %v", got, want)
+	}
+}
+
+// A scale says how the column came about.
+func TestScales(t *testing.T) {
+	data := library()
+	f := kkbox.Encode(data, kkbox.Variant{})
+	for song, rows := range []float64{6, 2} {
+		s := f.Scales[18]
+		if got := float64(f.Song(song)[18])*s.Deviation + s.Mean; math.Abs(got-math.Log1p(rows)) > 1e-5 {
+			t.Errorf("the scale makes song %d one of ln(1+n) = %v, want %v rows", song, got, rows)
+		}
+	}
+	if f.Scales[1] != (kkbox.Scale{Mean: 0, Deviation: 1}) || f.Scales[0] != (kkbox.Scale{Mean: 12.383, Deviation: 0.2357}) {
+		t.Errorf("scales %v and %v, want those of the layout", f.Scales[0], f.Scales[1])
+	}
+	// All songs of one count: nothing to divide by.
+	data.Songs = data.Songs[:1]
+	data.Song = []int32{0, 0, 0}
+	for i, x := range kkbox.Encode(data, kkbox.Variant{}).Values {
+		if x-x != 0 || i >= 18 && i <= 25 && x != 0 {
+			t.Errorf("column %d of a single song is %v", i, x)
+		}
+	}
+}
+
+func TestSourceFields(t *testing.T) {
+	data := library()
+	f := kkbox.Encode(data, kkbox.Variant{SourceFields: true})
+	plain := kkbox.Encode(data, kkbox.Variant{})
+	columns := f.Variant.Columns()
+	for row, want := range [][]string{{"type=album", "tab=discover"}, nil, nil} {
+		x := make([]float32, kkbox.NumFields)
+		f.Row(x, row)
+		song := plain.Song(int(data.Song[row]))
+		if !slices.Equal(x[:78], song[:78]) {
+			t.Errorf("row %d: the features before the source are not the song's", row)
+		}
+		var got []string
+		for i := 78; i < 94; i++ {
+			switch x[i] {
+			case 1:
+				got = append(got, columns[i].Name)
+			case 0:
+			default:
+				t.Errorf("row %d: %s is %v", row, columns[i].Name, x[i])
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("row %d has %v, want %v", row, got, want)
+		}
+		plain.Row(x, row)
+		if !slices.Equal(x, song) {
+			t.Errorf("row %d: without source fields it is not its song", row)
+		}
+	}
+}
