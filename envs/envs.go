@@ -152,6 +152,8 @@ type Oracle interface {
 // Policy is a live decision maker for R runs.
 type Policy interface {
 	// Act writes the index of the chosen candidate of each run to dst, [R].
+	// Among candidates that look alike it chooses at random, seeded by the run
+	// (NewRand): the first would be a choice that the order makes.
 	Act(dst []int, obs Observation) error
 	// Update learns from one step. Everything arrives by argument, so a policy
 	// serves online with late feedback as well as in a simulation.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -85,21 +84,6 @@ func (c Config) NewAgent(spec envs.Spec, seeds []uint64, estimator Estimator) (*
 	}
 	return a, a.decide.init(a)
 }
-
-// OpenBackend returns the given backend or, where it is nil, the default one of
-// GoMLX, compute.New(), which is opened once for all agents of the program.
-func OpenBackend(backend compute.Backend) (compute.Backend, error) {
-	if backend != nil {
-		return backend, nil
-	}
-	backend, err := defaultBackend()
-	if err != nil {
-		return nil, fmt.Errorf("pgcr: opening the default backend: %w", err)
-	}
-	return backend, nil
-}
-
-var defaultBackend = sync.OnceValues(compute.New)
 
 // Runs returns R.
 func (a *Agent) Runs() int { return len(a.streams) }

@@ -32,8 +32,8 @@ type Config struct {
 	// update. It is not in the paper; default off.
 	ControlVariate bool
 
-	// Backend runs the graphs; default: compute.New(), which the importer of a
-	// backend chooses. On the Go backend it must be "go:ops_sequential".
+	// Backend runs the graphs; default: the one of OpenBackend, which the importer
+	// of a backend chooses. The Go backend must be made as "go:ops_sequential".
 	Backend compute.Backend `json:"-"`
 }
 

@@ -348,7 +348,7 @@ func (c algorithmChecks) ties() error {
 		hits[a]++
 	}
 	if slices.Contains(hits, 0) {
-		return fmt.Errorf("over %d seeds the candidates were chosen %v times", len(seeds), hits)
+		return fmt.Errorf("over %d seeds the candidates were chosen %v times; among equal ones the policy is to draw, with envs.NewRand of the run's seed", len(seeds), hits)
 	}
 	return nil
 }

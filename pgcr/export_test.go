@@ -1,0 +1,4 @@
+package pgcr
+
+// BackendConfig lets a test say what the program links.
+var BackendConfig = backendConfig
