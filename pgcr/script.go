@@ -16,6 +16,8 @@ import (
 // A script starts with the policy at its first step, and takes the policy over:
 // its parameters and streams go on with the script.
 type Script interface {
+	Runs() int // R
+
 	// Backend computes.
 	Backend() compute.Backend
 

@@ -25,7 +25,8 @@ func unsuitable(why string) error { return fmt.Errorf("ondevice: %w: %s", ErrUns
 // of a call follow each other in one graph: the same game, but no gain.
 type Player struct {
 	// Piece is how many steps the device takes in a call; default: 1000, and
-	// fewer where their contexts would take more than 64 MiB.
+	// fewer where their contexts would take more than 64 MiB. On a backend
+	// without loops: 1.
 	Piece int
 
 	// Fallback plays the matches that the device cannot play, and is told why
@@ -51,7 +52,7 @@ func (p Player) Play(ctx context.Context, m sim.Match) error {
 	if err != nil {
 		return err
 	}
-	return g.play(ctx, p.pieceSteps(m))
+	return g.play(ctx, p.pieceSteps(m, g.program.loops))
 }
 
 // prepare makes policy and environments.
@@ -72,9 +73,11 @@ func (p Player) prepare(m sim.Match) (*table, error) {
 }
 
 // pieceSteps is the number of steps of a call.
-func (p Player) pieceSteps(m sim.Match) int {
+func (p Player) pieceSteps(m sim.Match, loops bool) int {
 	n := p.Piece
-	if n == 0 {
+	if n == 0 && !loops {
+		n = 1
+	} else if n == 0 {
 		spec := m.Problem.Spec()
 		n = min(1000, max(1, (64<<20)/(4*len(m.ProblemSeeds)*spec.Candidates*spec.Dim)))
 	}

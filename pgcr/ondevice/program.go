@@ -36,10 +36,11 @@ type tape struct {
 	shared   *Node // [K, S]
 }
 
-// hasLoops tells whether a backend can run the loop by itself.
+// hasLoops tells whether a backend can run the loop by itself. Backends do not
+// tell of While, but one without dynamic slices has no use for it.
 func hasLoops(backend compute.Backend) bool {
 	ops := backend.Capabilities().Operations
-	return ops[compute.OpTypeDynamicSlice] && ops[compute.OpTypeDynamicUpdateSlice] && ops[compute.OpTypeWhile]
+	return ops[compute.OpTypeDynamicSlice] && ops[compute.OpTypeDynamicUpdateSlice]
 }
 
 // build is the graph. Inputs: first (the number of the tape's first step,
@@ -57,13 +58,13 @@ func (p program) build(in []*Node) []*Node {
 		history = p.appendContexts(history, piece, first)
 		cond := NewClosure(first.Graph(), func(g *Graph) []*Node {
 			nodes := p.loopParameters(g, in)
-			return []*Node{LessThan(nodes[0], Reshape(Const(g, []int32{int32(k)})))}
+			return []*Node{LessThan(nodes[0], number(g, k))}
 		})
-		zero := Reshape(Const(first.Graph(), []int32{0}))
+		zero := number(first.Graph(), 0)
 		initial := append([]*Node{zero, first, history, t.batch, t.floats, t.shared, s.hist}, s.params...)
 		results := While(cond, body, initial...)
 		s.hist, s.params = results[6], results[7:]
-		slots := DynamicSlice(s.hist, []*Node{ZerosLike(first), first, ZerosLike(first)}, []int{p.runs, k, 1})
+		slots := DynamicSlice(s.hist, []*Node{zero, first, zero}, []int{p.runs, k, 1})
 		return append(append([]*Node{Reshape(slots, p.runs, k), s.hist}, s.params...), history)
 	}
 	t.contexts = history
@@ -78,6 +79,11 @@ func (p program) build(in []*Node) []*Node {
 	}
 	return append([]*Node{Concatenate(slots, 1), s.hist}, s.params...)
 }
+
+// number is a constant of its own. GoMLX keeps one node for all scalars of the
+// same value in a graph, in whichever function it was made first, and those of
+// one closure are unknown outside.
+func number(g *Graph, x int) *Node { return Reshape(Const(g, []int32{int32(x)})) }
 
 // loopParameters declares the parameters of the closures: the number of the step
 // on the tape, that in the history, contexts, batch, floats, shared, hist,
@@ -121,7 +127,7 @@ func (p program) appendContexts(history, piece, first *Node) *Node {
 		Reshape(piece, p.runs, k, m, d),
 		BroadcastToDims(Reshape(Const(g, rest), 1, 1, 1, len(rest)), p.runs, k, m, len(rest)),
 	}, 3)
-	zero := ZerosLike(first)
+	zero := number(g, 0)
 	return DynamicUpdateSlice(history, Reshape(wide, p.runs, k, m*pgcr.Width(d)), []*Node{zero, first, zero})
 }
 

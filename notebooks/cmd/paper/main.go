@@ -124,7 +124,7 @@ func (p *program) commands() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	p.flags.declare(root)
-	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand())
+	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.benchCommand())
 	return root
 }
 
