@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,18 +19,6 @@ import (
 
 // twin is a synthetic set that is quickly made.
 var twin = kkbox.Source{Users: 60}
-
-// written writes files to a folder and returns it.
-func written(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 // duo is a set of two users with three rows each, ann's being 0, 2 and 4 of
 // train.csv, and of one with two. Each user likes one song of the own.
@@ -69,7 +56,7 @@ func start(t testing.TB, p envs.Problem, seeds ...uint64) envs.Environment {
 }
 
 func TestConformance(t *testing.T) {
-	files := kkbox.Source{Folder: written(t, duo())}
+	files := kkbox.Source{Folder: folder(t, duo())}
 	for _, p := range []envs.Problem{
 		kkbox.MusicStateless{Source: twin},
 		kkbox.MusicState{Source: twin},
@@ -95,7 +82,7 @@ func TestSpec(t *testing.T) {
 // The chain of states of two users, followed by hand: rows that were chosen,
 // the latest first, each with its song's fields and the feedback.
 func TestStateChain(t *testing.T) {
-	source := kkbox.Source{Folder: written(t, duo())}
+	source := kkbox.Source{Folder: folder(t, duo())}
 	data, _, err := source.Open(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +236,7 @@ func seeds(n int) []uint64 {
 }
 
 func TestPlayers(t *testing.T) {
-	source := kkbox.Source{Folder: written(t, duo())}
+	source := kkbox.Source{Folder: folder(t, duo())}
 	for candidates, want := range map[int][2]int{2: {3, 0}, 3: {2, 1}, 4: {0, 3}} {
 		players, leftOut, err := kkbox.MusicState{Source: source, Candidates: candidates}.Players()
 		if err != nil || players != want[0] || leftOut != want[1] {
@@ -261,12 +248,12 @@ func TestPlayers(t *testing.T) {
 // The oracle is there where the law is known, and tells the probabilities.
 func TestOracle(t *testing.T) {
 	files := duo()
-	source := kkbox.Source{Folder: written(t, files)}
+	source := kkbox.Source{Folder: folder(t, files)}
 	if _, ok := start(t, kkbox.MusicStateless{Source: source, Candidates: 3}, 1).(envs.Oracle); ok {
 		t.Error("there is an oracle of real data")
 	}
 	files["truth.csv"] = lines("probability", "0.9", "0.25", "0.5", "0.125", "0.375", "0.75", "0.5", "0.5")
-	env := start(t, kkbox.MusicState{Source: kkbox.Source{Folder: written(t, files)}, Candidates: 3}, 1, 2)
+	env := start(t, kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, files)}, Candidates: 3}, 1, 2)
 	got, rewards := make([]float64, 6), make([]float32, 6)
 	env.(envs.Oracle).ExpectedRewards(got)
 	env.(envs.PotentialOutcomes).PotentialRewards(rewards)
@@ -286,7 +273,7 @@ func TestReferences(t *testing.T) {
 	files := duo()
 	// ann's likeliest is the one that she likes, bob's is another.
 	files["truth.csv"] = lines("probability", "0.9", "0.25", "0.5", "0.8", "0.375", "0.75", "0.5", "0.5")
-	p := kkbox.MusicStateless{Source: kkbox.Source{Folder: written(t, files)}, Candidates: 3}
+	p := kkbox.MusicStateless{Source: kkbox.Source{Folder: folder(t, files)}, Candidates: 3}
 	for _, test := range []struct {
 		algorithm envs.Algorithm
 		reward    [2]float32
@@ -353,7 +340,7 @@ func TestReferencesKeepPromises(t *testing.T) {
 			t.Errorf("%T: no error for a spec of nothing", a)
 		}
 	}
-	files := kkbox.MusicState{Source: kkbox.Source{Folder: written(t, duo())}, Candidates: 3}
+	files := kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, duo())}, Candidates: 3}
 	policy, err := kkbox.ProbabilityOracle{}.New(files.Spec(), []uint64{1})
 	if err != nil {
 		t.Fatal(err)
@@ -366,7 +353,7 @@ func TestReferencesKeepPromises(t *testing.T) {
 	// at random where all three earn the same.
 	same := duo()
 	same["train.csv"] = strings.ReplaceAll(same["train.csv"], ",1\n", ",0\n")
-	tied := kkbox.MusicStateless{Source: kkbox.Source{Folder: written(t, same)}, Candidates: 3}
+	tied := kkbox.MusicStateless{Source: kkbox.Source{Folder: folder(t, same)}, Candidates: 3}
 	policy, err = kkbox.LabelOracle{}.New(tied.Spec(), seeds(60))
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +371,7 @@ func TestReferencesKeepPromises(t *testing.T) {
 }
 
 func TestBadSettings(t *testing.T) {
-	source := kkbox.Source{Folder: written(t, duo())}
+	source := kkbox.Source{Folder: folder(t, duo())}
 	for _, test := range []struct {
 		problem envs.Problem
 		names   string
@@ -424,12 +411,12 @@ func TestDeclaration(t *testing.T) {
 	if got := text(kkbox.MusicStateless{Source: kkbox.Source{Cache: "anywhere"}}); got != text(kkbox.MusicStateless{}) {
 		t.Errorf("with a cache it is %s", got)
 	}
-	here := kkbox.Source{Folder: written(t, duo())}
+	here := kkbox.Source{Folder: folder(t, duo())}
 	first := text(kkbox.MusicState{Source: here})
 	if !strings.Contains(first, `"Rows":8,"Users":3,"Songs":3,"Checksum":"`) || strings.Contains(first, here.Folder) {
 		t.Errorf("real data is %s", first)
 	}
-	if other := text(kkbox.MusicState{Source: kkbox.Source{Folder: written(t, duo())}}); other != first {
+	if other := text(kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, duo())}}); other != first {
 		t.Errorf("in another folder it is %s, was %s", other, first)
 	}
 	for name, change := range map[string][2]string{
@@ -439,13 +426,13 @@ func TestDeclaration(t *testing.T) {
 	} {
 		files := duo()
 		files["train.csv"] = strings.ReplaceAll(files["train.csv"], change[0], change[1])
-		if other := text(kkbox.MusicState{Source: kkbox.Source{Folder: written(t, files)}}); other == first {
+		if other := text(kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, files)}}); other == first {
 			t.Errorf("with %s changed it is still %s", name, other)
 		}
 	}
 	files := duo()
 	files["songs.csv"] = strings.ReplaceAll(files["songs.csv"], "200000", "200001")
-	if other := text(kkbox.MusicState{Source: kkbox.Source{Folder: written(t, files)}}); other == first {
+	if other := text(kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, files)}}); other == first {
 		t.Errorf("with a song changed it is still %s", other)
 	}
 	if _, err := json.Marshal(kkbox.MusicState{Source: kkbox.Source{Folder: t.TempDir()}}); err == nil {
@@ -464,8 +451,8 @@ func TestTable(t *testing.T) {
 		kkbox.MusicStateless{Source: twin},
 		kkbox.MusicState{Source: twin, Fields: kkbox.Variant{SourceFields: true}},
 		kkbox.MusicState{Source: kkbox.Source{Users: 60, Seed: 2}},
-		kkbox.MusicState{Source: kkbox.Source{Folder: written(t, duo())}, Candidates: 2},
-		kkbox.MusicState{Source: kkbox.Source{Folder: written(t, files)}, Candidates: 2},
+		kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, duo())}, Candidates: 2},
+		kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, files)}, Candidates: 2},
 	} {
 		identity := table(p).Identity()
 		if other, ok := seen[identity]; ok {
@@ -474,7 +461,7 @@ func TestTable(t *testing.T) {
 		seen[identity] = i
 	}
 
-	x := table(kkbox.MusicState{Source: kkbox.Source{Folder: written(t, duo())}, Candidates: 2})
+	x := table(kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, duo())}, Candidates: 2})
 	for name, bad := range map[string]func(){
 		"a short destination": func() { x.Expand(make([]float32, 378), []int32{-1, -1, -1}, 0) },
 		"two state codes":     func() { x.Expand(make([]float32, 379), []int32{-1, -1}, 0) },
@@ -494,15 +481,6 @@ func TestTable(t *testing.T) {
 }
 
 func benchmarkMusic(b *testing.B, p envs.Problem) {
-	source := kkbox.Source{Users: 500}
-	switch problem := p.(type) {
-	case kkbox.MusicStateless:
-		problem.Source = source
-		p = problem
-	case kkbox.MusicState:
-		problem.Source = source
-		p = problem
-	}
 	env := start(b, p, 1)
 	policy, err := baselines.Random{}.New(p.Spec(), []uint64{1})
 	if err != nil {
@@ -516,7 +494,8 @@ func benchmarkMusic(b *testing.B, p envs.Problem) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
 }
 
-// A step with a random policy, of one run.
+// A step of one run with a random policy, on the twin that the experiments play
+// on.
 func BenchmarkMusicStateless(b *testing.B) { benchmarkMusic(b, kkbox.MusicStateless{}) }
 
 func BenchmarkMusicState(b *testing.B) { benchmarkMusic(b, kkbox.MusicState{}) }

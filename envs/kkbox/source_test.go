@@ -1,0 +1,122 @@
+package kkbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/contextrec/contextrec/envs/kkbox"
+)
+
+// A source is read once, whoever asks, and under whatever name its folder has.
+func TestOpenOnce(t *testing.T) {
+	dir := folder(t, duo())
+	all := []kkbox.Source{{Folder: dir}, {Folder: dir + "/."}, {Folder: dir, Cache: t.TempDir()}, {Folder: dir}}
+	found := make([]*kkbox.Dataset, len(all))
+	var wait sync.WaitGroup
+	for i, source := range all {
+		wait.Go(func() {
+			data, report, err := source.Open(nil)
+			if err != nil || report.Rows != 8 {
+				t.Errorf("%d rows: %v", report.Rows, err)
+			}
+			found[i] = data
+		})
+	}
+	wait.Wait()
+	for i, data := range found {
+		if data != found[0] {
+			t.Errorf("source %d was read again", i)
+		}
+	}
+
+	// What is made of it is made once too.
+	var fields [4]*kkbox.Fields
+	for i, v := range []kkbox.Variant{{}, {SourceFields: true}, {}, {SourceFields: true}} {
+		f, err := all[i].Fields(v)
+		if err != nil || f.Variant != v {
+			t.Fatalf("variant %+v: %v", v, err)
+		}
+		fields[i] = f
+	}
+	if fields[0] != fields[2] || fields[1] != fields[3] || fields[0] == fields[1] {
+		t.Error("fields are made again, or are shared by variants")
+	}
+
+	// Files that change later do not change what the program plays on.
+	if err := os.Remove(filepath.Join(dir, "train.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if data, _, err := all[0].Open(nil); err != nil || data != found[0] {
+		t.Errorf("after the files have gone: %v", err)
+	}
+}
+
+// An error is not kept: the files may be put there, and the call repeated.
+func TestOpenAgain(t *testing.T) {
+	files := duo()
+	train := files["train.csv"]
+	delete(files, "train.csv")
+	dir := folder(t, files)
+	source := kkbox.Source{Folder: dir}
+	if _, _, err := source.Open(nil); err == nil || !strings.Contains(err.Error(), "train.csv") {
+		t.Fatalf("without train.csv: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "train.csv"), []byte(train), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var tasks []string
+	data, _, err := source.Open(func(task string, done, total int64) { tasks = append(tasks, task) })
+	if err != nil || len(data.User) != 8 {
+		t.Fatalf("with train.csv: %v", err)
+	}
+	if !strings.Contains(strings.Join(tasks, "\n"), "reading train.csv") {
+		t.Errorf("the progress is of %q", tasks)
+	}
+}
+
+// The zero value is the twin of the documented settings, and a twin is the same
+// with a cache and without.
+func TestTwin(t *testing.T) {
+	cache := filepath.Join(t.TempDir(), "not", "yet", "there")
+	kept, report, err := kkbox.Source{Users: 20, Seed: 7, Cache: cache}.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.Synthetic || len(kept.Probability) != len(kept.User) {
+		t.Error("the twin's probabilities are not there")
+	}
+	files, err := kkbox.Synthetic{Users: 20, Seed: 7}.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _, err := kkbox.ReadFS(files, kkbox.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(kept, data) {
+		t.Error("with a cache the twin is another")
+	}
+
+	folders, err := filepath.Glob(filepath.Join(cache, "*"))
+	if err != nil || len(folders) != 1 || !strings.Contains(folders[0], "20-users-seed-7") {
+		t.Fatalf("the cache has %v (%v), want one folder", folders, err)
+	}
+	// What is in the cache is read, not made anew: here, files that are none of
+	// that twin's.
+	planted := strings.Replace(folders[0], "seed-7", "seed-8", 1)
+	if err := os.Mkdir(planted, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range duo() {
+		if err := os.WriteFile(filepath.Join(planted, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, _, err := (kkbox.Source{Users: 20, Seed: 8, Cache: cache}).Open(nil); err != nil || len(data.User) != 8 {
+		t.Errorf("the cache is passed over (%v)", err)
+	}
+}
