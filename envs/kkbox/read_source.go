@@ -158,7 +158,10 @@ func (s *fileForm) open(fsys fs.FS) (text io.ReadCloser, total int64, err error)
 		}
 	}
 	if err == nil && strings.HasSuffix(s.path(), ".7z") {
-		f, total, err = unpack(f, total, s.name)
+		var u *unpacked
+		if u, total, err = unpack(f, total, s.name); err == nil {
+			f = readAhead(u)
+		}
 	}
 	if err != nil {
 		closers.Close()
@@ -284,4 +287,76 @@ func (u *unpacked) Read(p []byte) (n int, err error) {
 		return n, damaged(errors.New("the checksum differs"))
 	}
 	return n, err
+}
+
+// ahead reads blocks of a text while those before are used: to unpack takes
+// longer than to parse.
+type ahead struct {
+	text   io.ReadCloser
+	blocks chan aheadBlock
+	used   chan []byte
+	stop   chan struct{}
+	ended  chan struct{}
+
+	now  aheadBlock // what is left of the current block
+	full []byte     // all of it
+}
+
+type aheadBlock struct {
+	bytes []byte
+	err   error // after the bytes
+}
+
+func readAhead(text io.ReadCloser) *ahead {
+	const blocks = 4
+	a := &ahead{text: text, blocks: make(chan aheadBlock, blocks), used: make(chan []byte, blocks),
+		stop: make(chan struct{}), ended: make(chan struct{})}
+	for range blocks {
+		a.used <- make([]byte, readBlock)
+	}
+	go a.run()
+	return a
+}
+
+func (a *ahead) run() {
+	defer close(a.ended)
+	for {
+		var block aheadBlock
+		select {
+		case block.bytes = <-a.used:
+		case <-a.stop:
+			return
+		}
+		n, err := io.ReadFull(a.text, block.bytes)
+		if err == io.ErrUnexpectedEOF {
+			err = io.EOF // an archive that is cut off says so in other words
+		}
+		block.bytes, block.err = block.bytes[:n], err
+		a.blocks <- block // there is room, since blocks are no more than that
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (a *ahead) Read(p []byte) (int, error) {
+	if len(a.now.bytes) == 0 && a.now.err == nil {
+		if a.full != nil {
+			a.used <- a.full
+		}
+		a.now = <-a.blocks
+		a.full = a.now.bytes[:cap(a.now.bytes)]
+	}
+	n := copy(p, a.now.bytes)
+	a.now.bytes = a.now.bytes[n:]
+	if len(a.now.bytes) == 0 && a.now.err != nil {
+		return n, a.now.err
+	}
+	return n, nil
+}
+
+func (a *ahead) Close() error {
+	close(a.stop)
+	<-a.ended
+	return a.text.Close()
 }
