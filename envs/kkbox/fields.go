@@ -72,11 +72,9 @@ func Encode(data *Dataset, v Variant) *Fields {
 	e.inParallel(func(song int) { e.encode(f.Song(song), &data.Songs[song]) })
 	for c := range f.Scales {
 		f.Scales[c] = Scale{0, 1}
-		if isCount(c) && !(v.CatalogueCounts && isRowCount(c)) {
-			f.Scales[c] = e.standardise(f, c)
-		}
 	}
 	f.Scales[0], f.Scales[15] = lengthScale, yearScale
+	e.standardise(f)
 	if v.SourceFields {
 		f.origin, f.origins = encodeOrigins(data)
 	}
@@ -134,7 +132,8 @@ func (e *encoder) inParallel(f func(song int)) {
 // encode writes the features of a song to x, which is 0. A count is NaN where it
 // is missing, until it is standardised.
 func (e *encoder) encode(x []float32, s *Song) {
-	artists, composers, lyricists := artistNames(s.Artist), creatorNames(s.Composer), creatorNames(s.Lyricist)
+	credits := splitArtists(s.Artist)
+	artists, composers, lyricists := artistNames(credits), creatorNames(s.Composer), creatorNames(s.Lyricist)
 	isrc, hasISRC := parseISRC(s.ISRC)
 
 	if s.Length > 0 {
@@ -144,7 +143,7 @@ func (e *encoder) encode(x []float32, s *Song) {
 	ids := splitGenres(s.Genres)
 	x[2] = min(float32(len(ids))/3, 3)
 	x[3] = flag(len(ids) == 0)
-	x[4] = log1p(int64(countArtists(s.Artist)))
+	x[4] = log1p(int64(len(credits)))
 	x[5] = flag(isFeatured(s.Artist) || isFeatured(s.Name))
 	x[6] = flag(s.Artist == "Various Artists" || s.Artist == "Various")
 	x[7], x[8] = log1p(int64(len(composers))), flag(len(composers) == 0)
@@ -159,10 +158,9 @@ func (e *encoder) encode(x []float32, s *Song) {
 	if !e.variant.CatalogueCounts {
 		x[18] = log1p(int64(s.Rows))
 		x[19] = log1pIf(s.Artist != "", e.artist[s.Artist])
-		composer, lyricist, genre := firstName(s.Composer), firstName(s.Lyricist), firstGenreID(s.Genres)
-		x[20] = log1pIf(composer != "", e.composer[composer])
-		x[21] = log1pIf(lyricist != "", e.lyricist[lyricist])
-		x[22] = log1pIf(genre != "", e.genre[genre])
+		x[20] = log1pOfFirst(composers, e.composer)
+		x[21] = log1pOfFirst(lyricists, e.lyricist)
+		x[22] = log1pOfFirst(ids, e.genre)
 		x[25] = log1pIf(hasISRC, e.registrant[isrc.registrant])
 	}
 	x[23] = log1pIf(s.ArtistSongs > 0, int64(s.ArtistSongs))
@@ -204,43 +202,57 @@ func (e *encoder) encode(x []float32, s *Song) {
 	}
 }
 
-// standardise brings a column to mean 0 and standard deviation 1 over the songs
-// that have it, each weighed by its rows, and writes 0 where it is missing.
-func (e *encoder) standardise(f *Fields, column int) Scale {
+// standardise brings every count to mean 0 and standard deviation 1 over the
+// songs that have it, each weighed by its rows, and writes 0 where it is missing.
+func (e *encoder) standardise(f *Fields) {
+	const columns = firstLanguage - firstCount
+	var n, sum, squares [columns]float64
 	weight := func(song int) float64 {
 		if e.variant.CatalogueCounts {
 			return 1
 		}
 		return float64(e.data.Songs[song].Rows)
 	}
-	var n, sum, squares float64
 	for song := range e.data.Songs {
-		if x := float64(f.Song(song)[column]); !math.IsNaN(x) {
-			w := weight(song)
-			n += w
-			sum += w * x
+		w := weight(song)
+		for c, x := range f.Song(song)[firstCount:firstLanguage] {
+			if x == x {
+				n[c] += w
+				sum[c] += w * float64(x)
+			}
 		}
 	}
-	scale := Scale{0, 1}
-	if n > 0 {
-		scale.Mean = sum / n
-	}
-	for song := range e.data.Songs {
-		if x := float64(f.Song(song)[column]) - scale.Mean; !math.IsNaN(x) {
-			squares += weight(song) * x * x
+	scales := f.Scales[firstCount:firstLanguage]
+	for c := range scales {
+		if n[c] > 0 {
+			scales[c].Mean = sum[c] / n[c]
 		}
 	}
-	// Below this, all are the same but for rounding: songs of one artist, say.
-	if d := math.Sqrt(squares / n); d > 1e-4 {
-		scale.Deviation = d
-	}
 	for song := range e.data.Songs {
-		x := &f.Song(song)[column]
-		if *x = float32((float64(*x) - scale.Mean) / scale.Deviation); *x != *x {
-			*x = 0
+		w := weight(song)
+		for c, x := range f.Song(song)[firstCount:firstLanguage] {
+			if x == x {
+				d := float64(x) - scales[c].Mean
+				squares[c] += w * d * d
+			}
 		}
 	}
-	return scale
+	for c := range scales {
+		// Below this, all are the same but for rounding: songs of one artist, say.
+		if d := math.Sqrt(squares[c] / n[c]); d > 1e-4 {
+			scales[c].Deviation = d
+		}
+	}
+	for song := range e.data.Songs {
+		counts := f.Song(song)[firstCount:firstLanguage]
+		for c, x := range counts {
+			if x == x {
+				counts[c] = float32((float64(x) - scales[c].Mean) / scales[c].Deviation)
+			} else {
+				counts[c] = 0
+			}
+		}
+	}
 }
 
 // encodeOrigins returns the features of where the user came upon the song, and
@@ -283,6 +295,13 @@ func log1pIf(known bool, n int64) float32 {
 		return float32(math.NaN())
 	}
 	return log1p(n)
+}
+
+func log1pOfFirst(names []string, counts map[string]int64) float32 {
+	if len(names) == 0 {
+		return log1pIf(false, 0)
+	}
+	return log1p(counts[names[0]])
 }
 
 // isrcCode is what the features use of an International Standard Recording

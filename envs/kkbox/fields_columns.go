@@ -61,9 +61,6 @@ const (
 // isRowCount says whether a column counts rows of the whole period.
 func isRowCount(column int) bool { return column >= 18 && column <= 22 || column == 25 }
 
-// isCount says whether a column is standardised with a fitted scale.
-func isCount(column int) bool { return column >= firstCount && column < firstLanguage }
-
 var (
 	languages = [...]int16{-1, 3, 10, 17, 24, 31, 38, 45, 52, 59} // and one for all others
 	genres    = [...]int{465, 458, 921, 1609, 444, 1259, 2022, 359, 139, 2122, 786, 451, 437, 958, 1616, 1011, 2157, 726, 947, 691, 1152, 829, 798, 940}

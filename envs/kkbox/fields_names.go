@@ -34,43 +34,42 @@ func firstName(field string) string {
 	return ""
 }
 
-// splitArtists splits at | , & ; / and their kin, and at the words feat,
-// featuring and x. Blanks and case are not normalised.
+// splitArtists returns the credits in a field of artists, which stand between
+// | , & ; / and their kin, the words feat and featuring, and the word x within.
+// Another name in
+// brackets, as in "張信哲 (Jeff Chang)", is no other credit. Case is kept.
 func splitArtists(field string) []string {
-	var parts []string
-	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(`|,&;/、，`, r) }) {
-		var words []string
-		for _, word := range strings.Fields(part) {
-			switch strings.ToLower(strings.Trim(word, "().")) {
-			case "feat", "featuring", "x":
-				parts, words = append(parts, strings.Join(words, " ")), nil
-			default:
-				words = append(words, word)
+	var credits []string
+	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune("|,&;/、，", r) }) {
+		words := strings.Fields(part)
+		from := 0
+		for i, word := range words {
+			between := i > from && i+1 < len(words) // in "A x B", and not in "X Japan"
+			if isFeaturing(word) || between && strings.EqualFold(word, "x") {
+				if i > from {
+					credits = append(credits, strings.Join(words[from:i], " "))
+				}
+				from = i + 1
 			}
 		}
-		parts = append(parts, strings.Join(words, " "))
-	}
-	return parts
-}
-
-// countArtists counts the artists in a field. Another name in brackets, as in
-// "張信哲 (Jeff Chang)", is no other artist.
-func countArtists(field string) int {
-	n := 0
-	for _, part := range splitArtists(field) {
-		if normalise(part) != "" {
-			n++
+		if len(words) > from {
+			credits = append(credits, strings.Join(words[from:], " "))
 		}
 	}
-	return n
+	return credits
 }
 
-// artistNames returns the normalised names in a field of artists. What stands in
-// brackets is a name of its own, since composers may be written in either way.
-func artistNames(field string) []string {
+func isFeaturing(word string) bool {
+	word = strings.Trim(word, "().")
+	return strings.EqualFold(word, "feat") || strings.EqualFold(word, "featuring")
+}
+
+// artistNames returns the normalised names in credits. What stands in brackets
+// is a name of its own, since composers may be written in either way.
+func artistNames(credits []string) []string {
 	var names []string
-	for _, part := range splitArtists(field) {
-		names = append(names, namesIn(strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune("()（）", r) }))...)
+	for _, credit := range credits {
+		names = append(names, namesIn(strings.FieldsFunc(credit, func(r rune) bool { return strings.ContainsRune("()（）", r) }))...)
 	}
 	return names
 }
