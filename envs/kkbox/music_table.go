@@ -49,3 +49,13 @@ func (t *MusicTable) expandState(dst []float32, state []int32) {
 // Feedback is what a state says of a row: +1 if the user listened again, else
 // -1.
 func (t *MusicTable) Feedback(row int32) float32 { return 2*float32(t.data.Target[row]) - 1 }
+
+// Gather tells a loop on a device, which makes contexts itself, what they are
+// made of: the song of every row, [rows], and the features of every song,
+// [songs, NumFields]. Expand's context is, for each state code, the features of
+// its song and the Feedback, and then the features of the item's song. The
+// caller must not change the slices. ok is false with Variant.SourceFields,
+// where features are not those of songs alone.
+func (t *MusicTable) Gather() (songs []int32, features []float32, ok bool) {
+	return t.data.Song, t.fields.Values, !t.fields.Variant.SourceFields
+}

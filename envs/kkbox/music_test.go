@@ -461,7 +461,23 @@ func TestTable(t *testing.T) {
 		seen[identity] = i
 	}
 
-	x := table(kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, duo())}, Candidates: 2})
+	x := table(kkbox.MusicState{Source: kkbox.Source{Folder: folder(t, duo())}, Candidates: 2}).(*kkbox.MusicTable)
+	songs, features, ok := x.Gather()
+	if !ok {
+		t.Error("contexts of songs alone cannot be gathered")
+	}
+	of := func(row int32) []float32 { return features[songs[row]*94:][:94] }
+	var want, got []float32
+	want = append(append(want, of(5)...), x.Feedback(5)) // bob, who liked row 5 and not row 1
+	want = append(append(want, of(1)...), x.Feedback(1))
+	want = append(append(want, make([]float32, 95)...), of(3)...)
+	got = make([]float32, 379)
+	if x.Expand(got, []int32{5, 1, envs.NoItem}, 3); !slices.Equal(got, want) || x.Feedback(5) != 1 || x.Feedback(1) != -1 {
+		t.Errorf("expanded %v, gathered %v", got, want)
+	}
+	if _, _, ok := table(kkbox.MusicState{Source: twin, Fields: kkbox.Variant{SourceFields: true}}).(*kkbox.MusicTable).Gather(); ok {
+		t.Error("contexts with source fields can be gathered")
+	}
 	for name, bad := range map[string]func(){
 		"a short destination": func() { x.Expand(make([]float32, 378), []int32{-1, -1, -1}, 0) },
 		"two state codes":     func() { x.Expand(make([]float32, 379), []int32{-1, -1}, 0) },
