@@ -38,6 +38,11 @@ type Options struct {
 	// so that they keep it from figure to figure. Names that it lacks take the
 	// lowest free styles in the order in which they come.
 	Palette map[string]int
+
+	// References names the results that are lines to compare with, of policies
+	// that do not learn: AverageReward draws their mean over all steps, thin,
+	// dashed and grey.
+	References []string
 }
 
 var (

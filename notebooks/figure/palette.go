@@ -42,6 +42,9 @@ var shapes = []draw.GlyphDrawer{
 	draw.RingGlyph{}, draw.BoxGlyph{}, draw.PlusGlyph{}, draw.CrossGlyph{},
 }
 
+// reference is how lines to compare with are drawn.
+var reference = draw.LineStyle{Color: colours[Styles-1], Width: vg.Points(1), Dashes: []vg.Length{4, 3}}
+
 func colour(style int) color.NRGBA { return colours[style%len(colours)] }
 
 func line(style int) draw.LineStyle {

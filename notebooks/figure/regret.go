@@ -61,7 +61,7 @@ func regret(results []*sim.Result, axes Axes, opt Options) (*plot.Plot, error) {
 // the given number of steps, which must be at least 1. Rewards are known at a
 // result's checkpoints only, so an episode ends at the first checkpoint that
 // is at least that many steps after the one before, and is drawn at its end.
-// The errors are those of Regret.
+// Options.References are drawn as level lines. The errors are those of Regret.
 func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot, error) {
 	if episode < 1 {
 		return nil, fmt.Errorf("figure: an episode of %d steps", episode)
@@ -72,6 +72,7 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 	curves := make([]curve, len(results))
 	for i, r := range results {
 		curves[i].runs = make([][]float64, len(r.Reward))
+		curves[i].level = slices.Contains(opt.References, r.Contender)
 		last, at := 0, -1
 		for k, s := range r.Checkpoints {
 			if s-last < episode {
@@ -91,13 +92,14 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 			return nil, fmt.Errorf("figure: contender %q of %q has %d steps, fewer than an episode of %d", r.Contender, r.Experiment, r.Steps, episode)
 		}
 	}
-	return bands(results, curves, Axes{X: "step", Y: "reward a step"}, opt)
+	return bands(results, curves, Axes{X: "step", Y: fmt.Sprintf("reward a step in episodes of %s steps", number(float64(episode), 0))}, opt)
 }
 
 // curve is one contender: values [run][point] at the places x.
 type curve struct {
-	x    []float64
-	runs [][]float64
+	x     []float64
+	runs  [][]float64
+	level bool // draw their mean as a reference
 }
 
 func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot.Plot, error) {
@@ -125,6 +127,12 @@ func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot
 			entries[i] = entry{name: names[i] + " (0)", y: math.Inf(-1)}
 			continue
 		}
+		if c.level {
+			b := level(area.XYs)
+			p.Add(b)
+			entries[i] = entry{names[i], []plot.Thumbnailer{b}, b.XYs[0].Y}
+			continue
+		}
 		area.Fill = faint(colour(styles[i]))
 		p.Add(area)
 		line := &Band{XYs: area.XYs, LineStyle: line(styles[i])}
@@ -136,7 +144,7 @@ func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot
 	// The best line lies on top, and all lines on all areas.
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.y, a.y) })
 	for _, e := range entries {
-		if e.thumbs != nil {
+		if len(e.thumbs) == 2 {
 			p.Add(e.thumbs[1].(*Band))
 		}
 	}
@@ -151,6 +159,16 @@ func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot
 		p.X.Min = 0
 	}
 	return finish(p, axes, opt, entries), nil
+}
+
+// level is a reference line at the mean of the points.
+func level(points plotter.XYs) *Band {
+	mean := 0.
+	for _, xy := range points {
+		mean += xy.Y / float64(len(points))
+	}
+	ends := plotter.XYs{{X: 0, Y: mean}, {X: points[len(points)-1].X, Y: mean}}
+	return &Band{XYs: ends, LineStyle: reference}
 }
 
 // band is the mean over runs with its spread.

@@ -61,7 +61,7 @@ func points(series []Series, axes Axes, opt Options, joined bool) (*plot.Plot, e
 		}
 		xys := s.xys()
 		if s.Reference {
-			b := &Band{XYs: xys, LineStyle: draw.LineStyle{Color: colours[Styles-1], Width: vg.Points(1), Dashes: []vg.Length{4, 3}}}
+			b := &Band{XYs: xys, LineStyle: reference}
 			p.Add(b)
 			entries[i].thumbs = []plot.Thumbnailer{b}
 		}

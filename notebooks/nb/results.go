@@ -20,8 +20,8 @@ import (
 // contender with their defaults.
 func Declaration(e sim.Experiment) {
 	here := ""
-	if steps := e.Scale(Scale()).Steps; steps != e.Steps {
-		here = fmt.Sprintf(" (here %s: scale %v)", grouped(int64(steps)), Scale())
+	if steps := e.Scale(ScaleOf(e)).Steps; steps != e.Steps {
+		here = fmt.Sprintf(" (here %s: scale %v)", grouped(int64(steps)), ScaleOf(e))
 	}
 	Text(fmt.Sprintf("%s: %s\n%d runs of %s steps%s, seed %d",
 		e.Name, literal(e.Problem), e.Runs, grouped(int64(e.Steps)), here, e.Seed))

@@ -11,13 +11,10 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
-
-// DefaultScale is the fraction of an experiment's steps that a notebook plays
-// unless PAPER_SCALE says otherwise: as much as somebody waits for.
-const DefaultScale = 0.1
 
 // Run plays an experiment at the scale and into the store that the notebook is
 // run with, under a progress bar, and returns the results in the order of the
@@ -26,9 +23,9 @@ const DefaultScale = 0.1
 // are not played again either.
 func Run(e sim.Experiment) []*sim.Result {
 	b := newBar()
-	opt := paper.Options()
+	opt := paper.OptionsOf(e)
 	opt.Progress = b.update
-	results, err := e.Scale(Scale()).Run(Context(), Store(), opt)
+	results, err := e.Scale(ScaleOf(e)).Run(Context(), Store(), opt)
 	b.erase()
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted; contenders that are finished are kept in the store: %w", err)
@@ -37,12 +34,23 @@ func Run(e sim.Experiment) []*sim.Result {
 }
 
 // Scale is the fraction of an experiment's steps to play: the environment
-// variable PAPER_SCALE, else DefaultScale. A value that is not a positive
-// number fails the cell.
-func Scale() float64 {
+// variable PAPER_SCALE, else [paper.NotebookScale]. A value that is not a
+// positive number fails the cell.
+func Scale() float64 { return scaleOr(paper.NotebookScale) }
+
+// ScaleOf is Scale, but [paper.MusicNotebookScale] for music experiments where
+// PAPER_SCALE is not set.
+func ScaleOf(e sim.Experiment) float64 {
+	if paper.IsMusic(e) {
+		return scaleOr(paper.MusicNotebookScale)
+	}
+	return Scale()
+}
+
+func scaleOr(usual float64) float64 {
 	text := os.Getenv("PAPER_SCALE")
 	if text == "" {
-		return DefaultScale
+		return usual
 	}
 	scale, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(scale > 0) || math.IsInf(scale, 1) {
@@ -55,7 +63,20 @@ func Scale() float64 {
 // notebooks/out of this repository where the environment does not set it. The
 // repository is looked for from the notebook's folder upwards; a notebook
 // outside it without PAPER_OUT fails the cell.
-func Store() sim.Store {
+func Store() sim.Store { return sim.Store{Dir: filepath.Join(outFolder(), "results")} }
+
+// Music is the data of the music experiments: the files in the folder that the
+// environment variable PAPER_DATA names, packed or not, or else the synthetic
+// twin, which is made once and kept in the folder data beside that of the
+// results.
+func Music() kkbox.Source {
+	if folder := os.Getenv("PAPER_DATA"); folder != "" {
+		return kkbox.Source{Folder: folder}
+	}
+	return kkbox.Source{Cache: filepath.Join(outFolder(), "data")}
+}
+
+func outFolder() string {
 	out := os.Getenv("PAPER_OUT")
 	if out == "" {
 		// The kernel says where the notebook is; a cell may have changed its own
@@ -70,7 +91,7 @@ func Store() sim.Store {
 		}
 		out = filepath.Join(root, "notebooks", "out")
 	}
-	return sim.Store{Dir: filepath.Join(out, "results")}
+	return out
 }
 
 // Context is cancelled by the notebook's interrupt button, or by Ctrl-C. A

@@ -60,7 +60,9 @@ type Part struct {
 // (theory may be nil) the claims that need them are not run.
 //
 // Lower regret is read off the differences over runs of the final regrets,
-// which are paired (see [Paired95]).
+// which are paired (see [Paired95]), and higher reward in the same way off the
+// differences of rewards a step. An experiment that was run at a smaller scale is
+// judged by the steps that it has; Setting tells how many.
 func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 	if theory == nil {
 		theory = &TheoryResult{}
@@ -119,9 +121,15 @@ func Claims(results map[string][]*sim.Result, theory *TheoryResult) []Claim {
 			Source: "section 3.2", Setting: theory.Setting, Parts: theory.unbiased(),
 		},
 	}
+	claims = slices.Insert(claims, 4, musicClaims(in(MusicStatelessName), in(MusicStateName))...)
 	for i, c := range claims {
-		parts := slices.DeleteFunc(c.Parts, func(p Part) bool { return p.Evidence == "" })
-		claims[i].Parts = slices.Compact(parts) // what is missing is said once
+		claims[i].Parts = nil
+		for _, p := range c.Parts {
+			// What is missing is said once.
+			if p.Evidence != "" && !slices.Contains(claims[i].Parts, p) {
+				claims[i].Parts = append(claims[i].Parts, p)
+			}
+		}
 		claims[i].Verdict = conclude(claims[i].Parts)
 	}
 	return claims
@@ -141,9 +149,20 @@ func (e evidence) setting() string {
 	return fmt.Sprintf("%d runs of %d steps", r.Runs, r.Steps)
 }
 
-// find returns the results of contenders that can be compared run by run, or
-// the part that says why there is none.
+// find returns the results of contenders that have a regret and can be compared
+// run by run, or the part that says why there is none.
 func (e evidence) find(names ...string) ([]*sim.Result, *Part) {
+	found, missing := e.paired(names...)
+	for _, r := range found {
+		if r.Regret == nil {
+			return nil, &Part{fmt.Sprintf("%s: no regret of %s", e.experiment, r.Contender), NotRun}
+		}
+	}
+	return found, missing
+}
+
+// paired is find, with or without regret.
+func (e evidence) paired(names ...string) ([]*sim.Result, *Part) {
 	var found []*sim.Result
 	for _, name := range names {
 		k := -1
@@ -152,7 +171,7 @@ func (e evidence) find(names ...string) ([]*sim.Result, *Part) {
 				k = i
 			}
 		}
-		if k < 0 || e.results[k].Regret == nil {
+		if k < 0 {
 			return nil, &Part{fmt.Sprintf("%s: no result of %s", e.experiment, name), NotRun}
 		}
 		r := e.results[k]

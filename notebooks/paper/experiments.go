@@ -19,7 +19,7 @@ const (
 // Experiments returns the declared experiments at full scale, in the order of
 // the paper's figures.
 func Experiments() []sim.Experiment {
-	return []sim.Experiment{Linear(), Bernoulli(), Mixed(), DropoutStudy(), GreedStudies(), ControlVariateStudy()}
+	return []sim.Experiment{Linear(), Bernoulli(), Mixed(), DropoutStudy(), MusicStateless(), MusicState(), GreedStudies(), ControlVariateStudy()}
 }
 
 // Linear is figure 1a: linear rewards with Gaussian noise.

@@ -10,6 +10,12 @@ const (
 	GreedStudy   = "greed"
 )
 
+// The music experiments (section 6.3).
+const (
+	MusicStatelessName = "music-stateless" // figure 2a
+	MusicStateName     = "music-state"     // figure 2b
+)
+
 // The contenders. PGCR has tuned settings; PGCRPaper has the paper's where the
 // paper fixes one.
 const (
@@ -27,6 +33,10 @@ const (
 	Dropout33     = "PGCR dropout 0.33"
 	Dropout50     = "PGCR dropout 0.5"
 	Dropout67     = "PGCR dropout 0.67"
+
+	// References of the music experiments, see [References].
+	TrueProbabilities = "true probabilities"
+	LabelOracle       = "label oracle"
 )
 
 // Palette is for [figure.Options]: every contender has one colour in all
@@ -53,10 +63,16 @@ var Titles = map[string]string{
 	GreedStudy:   "Time-Dependent Greed, Bernoulli rewards",
 	VariateStudy: "Control variate, Bernoulli rewards",
 
+	MusicStatelessName: "Music without states (figure 2a)",
+	MusicStateName:     "Music with states (figure 2b)",
+
 	TuningLinear:          "Tuning, linear rewards",
 	TuningBernoulli:       "Tuning, Bernoulli rewards",
 	TuningMixed:           "Tuning, mixed rewards",
 	TuningValuesLinear:    "Tuning of value networks, linear rewards",
 	TuningValuesBernoulli: "Tuning of value networks, Bernoulli rewards",
 	TuningValuesMixed:     "Tuning of value networks, mixed rewards",
+
+	TuningMusicStateless: "Tuning, music without states",
+	TuningMusicState:     "Tuning, music with states",
 }

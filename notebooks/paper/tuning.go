@@ -39,19 +39,19 @@ const (
 	TuningValuesMixed     = "tuning-values-mixed"
 )
 
-// Tuning returns the tuning studies of the toy problems. A contender of a study
+// Tuning returns the tuning studies. A contender of a study
 // is one setting of one contender of the experiment: "epsilon-greedy, rate 0.01".
 func Tuning() []sim.Experiment {
 	linear := grid(linUCBGrid(), linearThompsonGrid(), gradientGrids())
 	logistic := grid(linUCBGrid(), glmUCBGrid(), logisticThompsonGrid(), gradientGrids())
-	return []sim.Experiment{
+	return append([]sim.Experiment{
 		tuning(TuningLinear, envs.Linear{}, linear),
 		tuning(TuningBernoulli, envs.Bernoulli{}, logistic),
 		tuning(TuningMixed, envs.Mixed{}, logistic),
 		tuningValues(TuningValuesLinear, envs.Linear{}),
 		tuningValues(TuningValuesBernoulli, envs.Bernoulli{}),
 		tuningValues(TuningValuesMixed, envs.Mixed{}),
-	}
+	}, tuningMusic()...)
 }
 
 func tuning(name string, problem envs.Problem, contenders []sim.Contender) sim.Experiment {

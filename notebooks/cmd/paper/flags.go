@@ -18,15 +18,19 @@ type flags struct {
 	workers, stack int
 	out            string
 	simd           string
+	data           string
 	verbose        bool
+
+	reproducing bool // the command is reproduce
 }
 
-func (f *flags) declare(root *cobra.Command) {
+func (f *flags) declare(root *cobra.Command, ready func() error) {
 	set := root.PersistentFlags()
-	set.Float64Var(&f.scale, "scale", 0, "fraction of the steps (default: 1 for run, 0.1 for notebooks, 0.05 for reproduce, the largest stored for plot and table)")
+	set.Float64Var(&f.scale, "scale", 0, "fraction of the steps (default: 1 for run, 0.01 of the music experiments; 0.1 for notebooks, 0.0001 of the music; 0.05 for reproduce; the largest stored for plot and table)")
 	set.IntVar(&f.workers, "workers", 0, "runs at the same time (default: the number of CPUs)")
 	set.IntVar(&f.stack, "stack", 0, "runs that a worker steps together (default: chosen)")
 	set.StringVar(&f.out, "out", "", "folder of all that is written (default: notebooks/out of this repository)")
+	set.StringVar(&f.data, "data", "", "folder of the KKBox files, for the music experiments (default: synthetic data, made once and kept in the output folder)")
 	set.StringVar(&f.simd, "simd", "auto", "auto: compute for long with vectorised matrix products, in a second build of this program, where there is no vectorised one; off: with the build that this is")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("scale") && !(f.scale > 0 && !math.IsInf(f.scale, 1)) {
@@ -41,7 +45,7 @@ func (f *flags) declare(root *cobra.Command) {
 		if f.simd != "auto" && f.simd != "off" {
 			return usageError{fmt.Errorf("-simd is %q, want auto or off", f.simd)}
 		}
-		return nil
+		return ready()
 	}
 }
 

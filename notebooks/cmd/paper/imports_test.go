@@ -21,21 +21,22 @@ var allowed = map[string]struct{ folders, others []string }{
 	"envs":             {},
 	"envs/envtest":     {folders: []string{"envs"}},
 	"envs/sim":         {[]string{"envs"}, []string{"github.com/gofrs/flock", "golang.org/x/sys"}},
+	"envs/kkbox":       {[]string{"envs"}, packed},
 	"baselines":        {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
 	"pgcr":             {[]string{"envs"}, gomlx},
 	"baselines/neural": {[]string{"envs", "pgcr"}, gomlx},
 	"notebooks/figure": {[]string{"envs", "envs/sim"}, slices.Concat(plotting, locking)},
 	"notebooks/paper": {
-		[]string{"envs", "envs/sim", "pgcr", "baselines", "baselines/neural", "notebooks/figure"},
-		slices.Concat(gomlx, plotting, locking),
+		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "baselines", "baselines/neural", "notebooks/figure"},
+		slices.Concat(gomlx, packed, plotting, locking),
 	},
 	"notebooks/nb": {
-		[]string{"envs", "envs/sim", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
-		slices.Concat(gomlx, plotting, locking, terminal, []string{gonb}),
+		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
+		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{gonb}),
 	},
 	"notebooks/cmd/paper": {
-		[]string{"envs", "envs/sim", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
-		slices.Concat(gomlx, plotting, locking, terminal, []string{"github.com/spf13"}),
+		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
+		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{"github.com/spf13"}),
 	},
 }
 
@@ -46,6 +47,12 @@ var (
 	locking  = []string{"github.com/gofrs/flock", "golang.org/x/sys"}
 	terminal = []string{"github.com/schollz/progressbar", "github.com/mitchellh/colorstring", "github.com/rivo/uniseg", "golang.org/x"}
 )
+
+// packed are those that unpack 7z files.
+var packed = []string{
+	"github.com/bodgit", "github.com/andybalholm/brotli", "github.com/hashicorp/golang-lru", "github.com/klauspost/compress", "github.com/pierrec/lz4",
+	"github.com/spf13/afero", "github.com/stangelandcl/ppmd", "github.com/ulikunitz/xz", "go4.org/readerutil", "golang.org/x/text",
+}
 
 const gonb = "github.com/janpfeifer/gonb"
 

@@ -27,6 +27,9 @@ func (p *program) list() error {
 	if err != nil {
 		return err
 	}
+	if err := p.identifyData(p.experiments); err != nil {
+		return err
+	}
 	var errs []error
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	section := func(title string, experiments []sim.Experiment, contenders func(sim.Experiment) string) {

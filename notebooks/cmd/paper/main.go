@@ -8,18 +8,24 @@
 //	paper plot [NAME...]        figures of stored results as PNG files
 //	paper table [-v]            the paper's claims, judged by stored results
 //	paper notebooks [NAME...]   execute the notebooks
-//	paper reproduce             all of that, from nothing to the claims
+//	paper reproduce             all of that, from nothing to the claims, but for
+//	                            the music experiments, which take hours
 //
 // Flags say how and how much; what is run is declared in package paper.
 //
-//	-scale f     fraction of the steps (run: 1; notebooks: 0.1; reproduce: 0.05,
-//	             and 0.1 of the theory study; plot, table: the largest stored)
+//	-scale f     fraction of the steps (run: 1, and 0.01 of the music experiments;
+//	             notebooks: 0.1, and 0.0001 of the music experiments, whatever f
+//	             is, where they are not named; reproduce: 0.05, and 0.1 of the
+//	             theory study; plot, table: the largest stored)
+//	-data dir    folder of the KKBox files, packed or not, for the music
+//	             experiments (default: synthetic data, made once and kept in the
+//	             output folder)
 //	-simd mode   auto: compute for long with vectorised matrix products, in a
 //	             second build of this program; off: with the build that this is
 //	-workers n   runs at the same time (default: the number of CPUs)
 //	-stack n     runs that a worker steps together (default: chosen)
 //	-out dir     where everything is written and read (default: notebooks/out of
-//	             this repository): results/, figures/, notebooks/, claims.md
+//	             this repository): results/, figures/, notebooks/, data/, claims.md
 //
 // Long flags take one dash or two. A result that is stored is not computed
 // again. Ctrl-C stops cleanly and keeps what is finished, and the same command
@@ -42,6 +48,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
@@ -81,7 +88,8 @@ type program struct {
 	execute        func(ctx context.Context, root string, names []string, out string, env []string, jobs int, progress io.Writer) error
 	vectorise      func(ctx context.Context, root string, args []string, progress io.Writer) error
 
-	args []string
+	args   []string
+	source kkbox.Source // of the music experiments
 	flags
 }
 
@@ -123,7 +131,7 @@ func (p *program) commands() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	p.flags.declare(root)
+	p.flags.declare(root, p.withData)
 	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.benchCommand())
 	return root
 }

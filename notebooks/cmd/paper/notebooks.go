@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
 func (p *program) notebooksCommand() *cobra.Command {
@@ -26,9 +29,24 @@ func (p *program) notebooksCommand() *cobra.Command {
 			if _, err := p.install(cmd.Context(), root, p.stderr); err != nil {
 				return err
 			}
-			return p.executeAll(cmd.Context(), root, names, p.scaleOr(0.1))
+			// Music is not played at other notebooks' scale unless it is meant.
+			music := paper.MusicNotebookScale
+			if len(args) > 0 {
+				music = p.scaleOr(music)
+			}
+			others := slices.DeleteFunc(slices.Clone(names), playsMusic)
+			names = slices.DeleteFunc(names, func(name string) bool { return !playsMusic(name) })
+			return errors.Join(
+				p.executeAll(cmd.Context(), root, others, p.scaleOr(paper.NotebookScale)),
+				p.executeAll(cmd.Context(), root, names, music),
+			)
 		},
 	}
+}
+
+// playsMusic tells the notebooks of the music experiments, by file name.
+func playsMusic(name string) bool {
+	return name == paper.MusicStatelessName+".ipynb" || name == paper.MusicStateName+".ipynb"
 }
 
 // notebooks returns the file names of the named notebooks, or of all.
@@ -60,7 +78,13 @@ func (p *program) executeAll(ctx context.Context, root string, names []string, s
 		return err
 	}
 	executed := filepath.Join(out, "notebooks")
+	if len(names) == 0 {
+		return nil
+	}
 	env := []string{fmt.Sprintf("PAPER_SCALE=%v", scale), "PAPER_OUT=" + out}
+	if p.source.Folder != "" {
+		env = append(env, "PAPER_DATA="+p.source.Folder)
+	}
 	if err := p.execute(ctx, root, names, executed, env, 2, p.stderr); err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, nam
 	if err != nil {
 		return err
 	}
+	if err := p.identifyData(experiments); err != nil {
+		return err
+	}
 	var errs []error
 	drawn := 0
 	for _, e := range experiments {
@@ -81,8 +84,9 @@ type drawing struct {
 }
 
 // plot draws the figures of one experiment: with standard deviations, with
-// intervals, and with logarithmic axes; where there is no regret, the average
-// reward of 500 episodes. Of a tuning study it draws one of every grid.
+// intervals, and with logarithmic axes; of a music experiment, and where there is
+// no regret, the average reward by episode. Of a tuning study it draws one of
+// every grid.
 func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) error {
 	opt := figure.Options{Title: paper.Titles[e.Name], Palette: paper.Palette}
 	if opt.Title == "" {
@@ -90,19 +94,25 @@ func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) erro
 	}
 	interval := opt
 	interval.Interval = true
+	opt.References, interval.References = paper.References, paper.References
+	reward := func(results []*sim.Result, opt figure.Options) (*plot.Plot, error) {
+		return figure.AverageReward(results, paper.Episode(results[0].Steps), opt)
+	}
+	byReward := paper.IsMusic(e) || results[0].Regret == nil
 	var drawings []drawing
 	switch {
 	case slices.ContainsFunc(p.tuning, func(t sim.Experiment) bool { return t.Name == e.Name }):
 		for _, g := range paper.Grids(e) {
 			if of := g.Of(results); len(of) > 0 {
 				file := e.Name + "-" + strings.ReplaceAll(strings.ToLower(g.Contender), " ", "-")
-				drawings = append(drawings, drawing{file, figure.Regret, of, figure.Options{Title: opt.Title + ": " + g.Contender}})
+				d := drawing{file, figure.Regret, of, figure.Options{Title: opt.Title + ": " + g.Contender}}
+				if byReward {
+					d.draw = reward
+				}
+				drawings = append(drawings, d)
 			}
 		}
-	case results[0].Regret == nil:
-		reward := func(results []*sim.Result, opt figure.Options) (*plot.Plot, error) {
-			return figure.AverageReward(results, max(1, results[0].Steps/500), opt)
-		}
+	case byReward:
 		drawings = []drawing{{e.Name, reward, results, opt}, {e.Name + "-interval", reward, results, interval}}
 	default:
 		// Random choice loses so much more than the others that these could not be
@@ -131,7 +141,7 @@ func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) erro
 // stored returns what the store holds of an experiment, at the scale that was
 // asked for or the largest.
 func (p *program) stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
-	if p.scale == 0 {
+	if p.scale == 0 || p.reproducing && paper.IsMusic(e) { // which has not the scale of the others
 		return paper.Stored(store, e)
 	}
 	var results []*sim.Result

@@ -22,6 +22,8 @@ type progress struct {
 	wrote time.Time                // last line
 	start int64                    // run-steps played until then
 	seen  map[string]bool          // contenders
+
+	forecast *forecast // nil: all steps take the same time
 }
 
 const linesEvery = 10 * time.Second
@@ -30,19 +32,27 @@ func (p *program) newProgress(now func() time.Time) *progress {
 	g := &progress{w: p.stderr, now: now, seen: map[string]bool{}}
 	if f, ok := p.stderr.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			g.bar = newBar(f)
+			g.bar = newBar(f, true)
 		}
 	}
 	return g
 }
 
-func newBar(w io.Writer) *progressbar.ProgressBar {
+// expect lets f tell how much time is left.
+func (g *progress) expect(f *forecast) {
+	g.forecast = f
+	if g.bar != nil {
+		g.bar = newBar(g.w, false)
+	}
+}
+
+func newBar(w io.Writer, predict bool) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(1,
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetWidth(10),
 		progressbar.OptionShowIts(),
 		progressbar.OptionSetItsString("steps"),
-		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetPredictTime(predict),
 		progressbar.OptionThrottle(150*time.Millisecond),
 		progressbar.OptionUseANSICodes(true),
 		progressbar.OptionClearOnFinish(),
@@ -69,20 +79,25 @@ func (g *progress) update(s sim.Status) {
 			about += fmt.Sprintf("  regret %.1f", s.Regret)
 		}
 	}
+	left := ""
+	if g.forecast != nil {
+		g.forecast.tell(played, toPlay, s.Contender)
+		left = "  " + readable(g.forecast.left(now.Sub(g.began))) + " left"
+	}
 	if g.bar != nil {
-		g.bar.Describe(about)
+		g.bar.Describe(about + left)
 		g.bar.ChangeMax64(toPlay)
 		g.bar.Set64(played)
 		return
 	}
-	begins := s.Contender != "" && !g.seen[s.Contender]
+	begins := !g.seen[s.Contender] && (s.Contender != "" || left != "")
 	if !begins && now.Sub(g.wrote) < linesEvery {
 		return
 	}
 	g.seen[s.Contender] = true
 	g.wrote = now
-	line := fmt.Sprintf("%3.0f %%  %s", 100*float64(s.Done)/float64(s.Total), about)
-	if took := now.Sub(g.began).Seconds(); took > 0 && played > g.start {
+	line := fmt.Sprintf("%3.0f %%  %s%s", 100*float64(s.Done)/float64(s.Total), about, left)
+	if took := now.Sub(g.began).Seconds(); left == "" && took > 0 && played > g.start {
 		rate := float64(played-g.start) / took
 		left := time.Duration(math.Min(float64(toPlay-played)/rate, 1e9) * float64(time.Second))
 		line += fmt.Sprintf("  %.0f steps/s  %v left", rate, left.Round(time.Second))

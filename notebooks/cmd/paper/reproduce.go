@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ const (
 func (p *program) reproduceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reproduce",
-		Short: "Run everything: experiments, theory, figures, notebooks, claims",
+		Short: "Run everything but music: experiments, theory, figures, notebooks, claims",
 		Args:  arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.fast(cmd.Context()); err != nil {
@@ -35,12 +36,14 @@ func (p *program) reproduceCommand() *cobra.Command {
 	}
 }
 
-// reproduce runs all phases. A phase that fails is told at the end, and the
+// reproduce runs all phases, but nothing that plays music. A phase that fails is told at the end, and the
 // others are run nevertheless; an interrupt ends all.
 func (p *program) reproduce(ctx context.Context) error {
 	began := time.Now()
 	theory := p.scaleOr(theoryScale)
 	p.scale = p.scaleOr(reproduceScale) // figures and claims are of this scale too
+	p.reproducing = true
+	experiments := slices.DeleteFunc(slices.Clone(p.experiments), paper.IsMusic)
 	root, err := p.repository()
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (p *program) reproduce(ctx context.Context) error {
 		}
 		return err
 	})
-	for _, e := range p.experiments {
+	for _, e := range experiments {
 		phase(e.Name, func() error { return p.play(ctx, store, e.Scale(p.scale)) })
 	}
 	phase("theory", func() error {
@@ -99,7 +102,7 @@ func (p *program) reproduce(ctx context.Context) error {
 		result.Scale = theory
 		return result.Save(store)
 	})
-	phase("figures", func() error { return p.plotAll(ctx, p.experiments, true) })
+	phase("figures", func() error { return p.plotAll(ctx, experiments, true) })
 	phase("notebooks", func() error {
 		if noKernel != nil {
 			return errors.New("there is no kernel to execute them")
@@ -108,7 +111,7 @@ func (p *program) reproduce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.executeAll(ctx, root, names, p.scale)
+		return p.executeAll(ctx, root, slices.DeleteFunc(names, playsMusic), p.scale)
 	})
 	phase("claims", func() error {
 		claims, _, err := p.claims()

@@ -41,10 +41,13 @@ func (p *program) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if p.scaleOr(1) >= minVectorised {
+			if slices.ContainsFunc(experiments, func(e sim.Experiment) bool { return p.isLong(e) }) {
 				if err := p.fast(cmd.Context()); err != nil {
 					return err
 				}
+			}
+			if err := p.openData(experiments); err != nil {
+				return err
 			}
 			var errs []error
 			for _, e := range experiments {
@@ -52,7 +55,7 @@ func (p *program) runCommand() *cobra.Command {
 					errs = append(errs, err)
 					break
 				}
-				errs = append(errs, p.play(cmd.Context(), store, e.Scale(p.scaleOr(1))))
+				errs = append(errs, p.play(cmd.Context(), store, e.Scale(p.scaleOr(paper.UsualScale(e)))))
 			}
 			return errors.Join(errs...)
 		},
@@ -89,15 +92,27 @@ func restrict(experiments []sim.Experiment, only []string) ([]sim.Experiment, er
 
 // play runs an experiment under a progress bar and prints how it ended.
 func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) error {
-	opt := paper.Options()
-	opt.Workers, opt.Stack = p.workers, p.stack
+	opt := paper.OptionsOf(e)
+	opt.Workers = p.workers
+	if p.stack > 0 {
+		opt.Stack = p.stack
+	}
 	bar := p.newProgress(time.Now)
+	if paper.IsMusic(e) {
+		if err := p.foretell(ctx, store, e, bar); err != nil {
+			return err
+		}
+	}
 	opt.Progress = bar.update
 	results, err := e.Run(ctx, store, opt)
 	bar.close()
 	if len(results) > 0 {
 		fmt.Fprintf(p.stdout, "\n%s: %d runs of %d steps\n", e.Name, e.Runs, e.Steps)
-		if summaryErr := p.summary(results); err == nil {
+		summary := p.summary
+		if paper.IsMusic(e) {
+			summary = p.rewardSummary
+		}
+		if summaryErr := summary(results); err == nil {
 			err = summaryErr
 		}
 	}
@@ -141,6 +156,20 @@ func (p *program) summary(results []*sim.Result) error {
 			sd, interval = fmt.Sprintf("%.1f", stat.StdDev(l.regret, nil)), fmt.Sprintf("%.1f to %.1f", i.Low, i.High)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.4f\n", l.name, regret, sd, interval, l.reward)
+	}
+	return w.Flush()
+}
+
+// rewardSummary prints the contenders of a music experiment, the best first.
+func (p *program) rewardSummary(results []*sim.Result) error {
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CONTENDER\tREWARD A STEP\tS.D.\t95 % OF THE MEAN\tFIRST TENTH\tLAST TENTH")
+	for _, r := range paper.AverageRewards(results) {
+		sd, interval := "-", "-"
+		if results[0].Runs > 1 {
+			sd, interval = fmt.Sprintf("%.4f", r.Deviation), fmt.Sprintf("%.4f to %.4f", r.All.Low, r.All.High)
+		}
+		fmt.Fprintf(w, "%s\t%.4f\t%s\t%s\t%.4f\t%.4f\n", r.Contender, r.All.Mean, sd, interval, r.First.Mean, r.Last.Mean)
 	}
 	return w.Flush()
 }

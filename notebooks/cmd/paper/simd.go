@@ -13,17 +13,32 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
 // Go's vectorised matrix products on amd64 are an experiment that is switched on
 // when a program is built, and go run does not. So the commands that compute for
 // long build this program once more, with the experiment, and become it.
 
-// minVectorised is the scale from which the run command does so. Below it, an
-// experiment is played in less time than the first build takes; reproduce does
-// so at all scales, because the notebooks' cells need the same build of the
-// packages.
-const minVectorised = 0.1
+// minVectorised is the scale from which the run command does so, and
+// minVectorisedMusic that of music experiments. Below it, an experiment is played
+// in less time than the first build takes; reproduce does so at all scales,
+// because the notebooks' cells need the same build of the packages.
+const (
+	minVectorised      = 0.1
+	minVectorisedMusic = 0.0001
+)
+
+// isLong tells whether an experiment is worth that build, at the scale that it
+// is run at.
+func (p *program) isLong(e sim.Experiment) bool {
+	if paper.IsMusic(e) {
+		return p.scaleOr(paper.UsualScale(e)) >= minVectorisedMusic
+	}
+	return p.scaleOr(1) >= minVectorised
+}
 
 // fast makes this program the vectorised one where it is asked for.
 func (p *program) fast(ctx context.Context) error {

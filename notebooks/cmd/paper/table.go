@@ -47,6 +47,9 @@ func (p *program) claims() (claims []paper.Claim, files []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := p.identifyData(p.experiments); err != nil {
+		return nil, nil, err
+	}
 	var errs []error
 	results := map[string][]*sim.Result{}
 	for _, e := range p.experiments {

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// Some steps of every contender are timed before an experiment that takes hours
+// begins, so that its end can be told from the first second on.
+const (
+	timedSteps = 5                      // at least
+	timedFor   = 300 * time.Millisecond // at least
+	mostTimed  = 1000
+)
+
+// foretell times the contenders that the store does not hold, says on stderr how
+// long the experiment will take, and tells the progress what it may expect.
+func (p *program) foretell(ctx context.Context, store sim.Store, e sim.Experiment, g *progress) error {
+	forecast := &forecast{perContender: int64(e.Runs) * int64(e.Steps), workers: float64(p.workers)}
+	if p.workers == 0 {
+		forecast.workers = float64(runtime.GOMAXPROCS(0))
+	}
+	var most float64
+	slowest := ""
+	for _, c := range e.Contenders {
+		if _, err := store.Load(e, c); !errors.Is(err, fs.ErrNotExist) {
+			continue // and is not played, or Run says what is wrong
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		cost, err := stepTime(e, c)
+		if err != nil {
+			continue // Run says so, with the step
+		}
+		forecast.contenders = append(forecast.contenders, c.Name)
+		forecast.costs = append(forecast.costs, cost.Seconds())
+		if cost.Seconds() > most {
+			most, slowest = cost.Seconds(), c.Name
+		}
+	}
+	if len(forecast.costs) == 0 {
+		return nil
+	}
+	g.expect(forecast)
+	if took := forecast.left(0); took > 2*time.Second {
+		fmt.Fprintf(p.stderr, "%s: %d runs of %d steps take about %s from nothing, most of it %s\n", e.Name, e.Runs, e.Steps, readable(took), slowest)
+	}
+	return nil
+}
+
+// forecast tells how much time is left where contenders differ in speed.
+type forecast struct {
+	contenders   []string  // in the order in which they are played
+	costs        []float64 // seconds a run-step
+	perContender int64     // run-steps of a contender
+	workers      float64
+
+	served  bool  // whether what the store had of these contenders is taken off
+	done    int64 // run-steps when last told
+	skipped float64
+	spent   float64 // expected seconds of what has been played
+}
+
+// whole is the seconds that all contenders are expected to take one worker.
+func (f *forecast) whole() float64 {
+	sum := 0.
+	for _, c := range f.costs {
+		sum += c * float64(f.perContender)
+	}
+	return sum
+}
+
+// tell takes how many run-steps have been played, of how many that are to be,
+// and by whom the last ones.
+func (f *forecast) tell(played, toPlay int64, contender string) {
+	if !f.served {
+		f.served, f.done = true, played
+		// Runs that were finished before are the first contenders'.
+		rest := int64(len(f.costs))*f.perContender - toPlay
+		for _, cost := range f.costs {
+			n := max(min(rest, f.perContender), 0)
+			f.skipped += cost * float64(n)
+			rest -= n
+		}
+	}
+	if i := slices.Index(f.contenders, contender); i >= 0 {
+		f.spent += f.costs[i] * float64(played-f.done)
+	}
+	f.done = played
+}
+
+// trusted is for how long expectations count as much as what is seen.
+const trusted = 30 * time.Second
+
+// left is the time that remains after some of it.
+func (f *forecast) left(took time.Duration) time.Duration {
+	speed := (f.spent + f.workers*trusted.Seconds()) / (took + trusted).Seconds()
+	return seconds((f.whole() - f.skipped - f.spent) / speed)
+}
+
+// stepTime is how long a step of one run takes a contender.
+func stepTime(e sim.Experiment, c sim.Contender) (time.Duration, error) {
+	env, err := e.Problem.New(e.ProblemSeeds(0, 1))
+	if err != nil {
+		return 0, err
+	}
+	policy, err := c.Algorithm.New(e.Problem.Spec(), e.PolicySeeds(0, 1))
+	if err != nil {
+		return 0, err
+	}
+	actions := make([]int, 1)
+	step := func() error {
+		obs := env.Observe()
+		if err := policy.Act(actions, obs); err != nil {
+			return err
+		}
+		outcome, err := env.Step(actions)
+		if err != nil {
+			return err
+		}
+		return policy.Update(envs.Transition{Observation: obs, Actions: actions, Outcome: outcome})
+	}
+	// The first steps compile the graphs.
+	for range timedSteps {
+		if err := step(); err != nil {
+			return 0, err
+		}
+	}
+	began := time.Now()
+	n := 0
+	for n < timedSteps || n < mostTimed && time.Since(began) < timedFor {
+		if err := step(); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return time.Since(began) / time.Duration(n), nil
+}
+
+func seconds(s float64) time.Duration {
+	// A rate that is almost nothing must not overflow the duration.
+	return time.Duration(min(max(s, 0), 1e9) * float64(time.Second))
+}
+
+// readable rounds a duration as far as nobody minds: "2h 10m", "45m", "20s".
+func readable(d time.Duration) string {
+	switch {
+	case d >= 10*time.Hour:
+		d = d.Round(time.Hour)
+	case d >= time.Hour:
+		d = d.Round(5 * time.Minute)
+	case d >= 2*time.Minute:
+		d = d.Round(time.Minute)
+	default:
+		return d.Round(time.Second).String()
+	}
+	text := strings.TrimSuffix(d.String(), "0s") // 2h10m
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

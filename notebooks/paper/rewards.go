@@ -1,0 +1,111 @@
+package paper
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// AverageReward is what one contender earned a step.
+type AverageReward struct {
+	Contender   string
+	First, Last Interval // over runs, in the first and in the last tenth of the steps
+	All         Interval // over runs, in all steps
+	Deviation   float64  // of the runs, in all steps; NaN when there is one
+}
+
+// AverageRewards returns what the contenders earned, the highest mean over all
+// steps first.
+func AverageRewards(results []*sim.Result) []AverageReward {
+	var all []AverageReward
+	for _, r := range results {
+		x := earned(r, allSteps)
+		all = append(all, AverageReward{r.Contender, Mean95(earned(r, firstTenth)), Mean95(earned(r, lastTenth)), Mean95(x), stat.StdDev(x, nil)})
+	}
+	slices.SortStableFunc(all, func(a, b AverageReward) int { return cmp.Compare(b.All.Mean, a.All.Mean) })
+	return all
+}
+
+// RewardDifference compares the average rewards of two contenders that met the
+// same problem streams, run by run.
+type RewardDifference struct {
+	Contender, Than  string
+	First, Last, All Interval // of Contender's reward a step less Than's, as in AverageReward
+	Higher, Runs     int      // in how many of the runs Contender's is the higher one, in all steps
+}
+
+// RewardDifferences compares a contender with every other one of the results, in
+// their order. Its errors are those of [Differences].
+func RewardDifferences(results []*sim.Result, contender string) ([]RewardDifference, error) {
+	var all []RewardDifference
+	for _, r := range results {
+		if r.Contender == contender {
+			continue
+		}
+		found, missing := evidence{r.Experiment, results}.paired(contender, r.Contender)
+		if missing != nil {
+			return nil, errors.New("paper: " + missing.Evidence)
+		}
+		difference := func(s span) Interval { return Paired95(earned(found[0], s), earned(found[1], s), 1) }
+		d := RewardDifference{
+			Contender: contender, Than: r.Contender, Runs: r.Runs,
+			First: difference(firstTenth), Last: difference(lastTenth), All: difference(allSteps),
+		}
+		x, y := earned(found[0], allSteps), earned(found[1], allSteps)
+		for run := range x {
+			if x[run] > y[run] {
+				d.Higher++
+			}
+		}
+		all = append(all, d)
+	}
+	if all == nil {
+		return nil, fmt.Errorf("paper: there is nothing to compare %s with", contender)
+	}
+	return all, nil
+}
+
+// span is a part of a run, from and to fractions of its steps.
+type span struct {
+	from, to float64
+	name     string
+}
+
+var (
+	firstTenth  = span{0, 0.1, "first tenth of the steps"}
+	middleTenth = span{0.45, 0.55, "middle tenth"}
+	lastTenth   = span{0.9, 1, "last tenth"}
+	allSteps    = span{0, 1, "all steps"}
+)
+
+// earned is the reward a step of every run in a part of it. Results are kept at
+// every hundredth of the steps, so parts of a few steps may be shifted by one.
+func earned(r *sim.Result, s span) []float64 {
+	at := func(fraction float64) int { // the checkpoint, -1 before the first
+		step := int(math.Round(fraction * float64(r.Steps)))
+		if step < r.Checkpoints[0] {
+			return -1
+		}
+		k, _ := slices.BinarySearch(r.Checkpoints, step)
+		return min(k, len(r.Checkpoints)-1)
+	}
+	from, to := at(s.from), max(at(s.to), 0)
+	if from == to { // fewer than 10 steps
+		from--
+	}
+	out := make([]float64, len(r.Reward))
+	for run, reward := range r.Reward {
+		gained, steps := reward[to], r.Checkpoints[to]
+		if from >= 0 {
+			gained, steps = gained-reward[from], steps-r.Checkpoints[from]
+		}
+		out[run] = gained / float64(steps)
+	}
+	return out
+}

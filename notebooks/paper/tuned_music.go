@@ -1,0 +1,67 @@
+package paper
+
+import (
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// tunedMusic are the settings of the contenders in one music experiment.
+type tunedMusic struct {
+	pgcr          pgcr.Config
+	vanilla       neural.VanillaPG
+	epsilonGreedy neural.EpsilonGreedy
+	greedy        neural.Greedy
+	glmUCB        baselines.GLMUCB
+	thompson      baselines.LogisticThompson
+	linUCB        baselines.LinUCB
+}
+
+// What the paper says of the networks (sections 6.3.1 and 6.3.2). It learns all
+// of them at one rate, which it does not tell.
+const musicBatch = 256
+
+var (
+	musicStatelessHidden = []int{60, 20}
+	musicStateHidden     = []int{90, 20}
+)
+
+// musicDiscount is the gamma of the experiment with states, and ours: the paper
+// does not give it. A step of a session is a visit of one user, and the next one
+// comes when the user is drawn again. Without states, nothing that is chosen
+// changes what comes, which is a bandit, whose gamma is 0.
+const musicDiscount = 0.9
+
+var tunedMusicStateless = tunedMusic{
+	pgcr:          musicPGCR(musicStatelessHidden, 0, 0.001),
+	vanilla:       musicVanilla(musicStatelessHidden, 0, 0.001),
+	epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStatelessHidden, 0.001)},
+	greedy:        neural.Greedy{Settings: musicValues(musicStatelessHidden, 0.001)},
+	glmUCB:        baselines.GLMUCB{Alpha: 0.1},
+	thompson:      baselines.LogisticThompson{Scale: 0.1},
+	linUCB:        baselines.LinUCB{Alpha: 0.1},
+}
+
+var tunedMusicState = tunedMusic{
+	pgcr:          musicPGCR(musicStateHidden, musicDiscount, 0.001),
+	vanilla:       musicVanilla(musicStateHidden, musicDiscount, 0.001),
+	epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStateHidden, 0.001)},
+	greedy:        neural.Greedy{Settings: musicValues(musicStateHidden, 0.001)},
+	glmUCB:        baselines.GLMUCB{Alpha: 0.1},
+	thompson:      baselines.LogisticThompson{Scale: 0.1},
+	linUCB:        baselines.LinUCB{Alpha: 0.1},
+}
+
+func musicPGCR(hidden []int, discount, rate float64) pgcr.Config {
+	return pgcr.Config{Hidden: hidden, ActorRate: rate, CriticRate: rate, BatchSize: musicBatch, Discount: discount}
+}
+
+func musicVanilla(hidden []int, discount, rate float64) neural.VanillaPG {
+	return neural.VanillaPG{Hidden: hidden, ActorRate: rate, CriticRate: rate, BatchSize: musicBatch, Discount: discount}
+}
+
+// musicValues are settings of a value network, which the paper's epsilon-greedy
+// has without looking ahead: f is learned from rewards by (17).
+func musicValues(hidden []int, rate float64) neural.Settings {
+	return neural.Settings{Hidden: hidden, Rate: rate, BatchSize: musicBatch}
+}

@@ -1,0 +1,53 @@
+package paper
+
+import (
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// The tuning studies of the music experiments, of a size that two processors
+// play in half an hour or so. They are short beside the paper's runs, and their
+// grids are coarse.
+const (
+	TuningMusicStateless = "tuning-music-stateless"
+	TuningMusicState     = "tuning-music-state"
+
+	// MusicGridSize is how many settings of each contender are tried.
+	MusicGridSize = 4
+
+	tuningMusicRuns       = 2
+	tuningStatelessSteps  = 5_000
+	tuningMusicStateSteps = 2_000
+)
+
+func tuningMusic() []sim.Experiment {
+	return []sim.Experiment{
+		{
+			Name: TuningMusicStateless, Problem: kkbox.MusicStateless{}, Contenders: musicGrid(musicStatelessHidden, 0),
+			Runs: tuningMusicRuns, Steps: tuningStatelessSteps, Seed: tuningSeed,
+		},
+		{
+			Name: TuningMusicState, Problem: kkbox.MusicState{}, Contenders: musicGrid(musicStateHidden, musicDiscount),
+			Runs: tuningMusicRuns, Steps: tuningMusicStateSteps, Seed: tuningSeed,
+		},
+	}
+}
+
+func musicGrid(hidden []int, discount float64) []sim.Contender {
+	rates := []float64{0.0003, 0.001, 0.003, 0.01}
+	widths := []float64{0.03, 0.1, 0.3, 1}
+	return grid(
+		over(PGCR, "rate", rates, func(x float64) envs.Algorithm { return musicPGCR(hidden, discount, x) }),
+		over(VanillaPG, "rate", rates, func(x float64) envs.Algorithm { return musicVanilla(hidden, discount, x) }),
+		over(EpsilonGreedy, "rate", rates, func(x float64) envs.Algorithm {
+			return neural.EpsilonGreedy{Settings: musicValues(hidden, x)}
+		}),
+		over(Greedy, "rate", rates, func(x float64) envs.Algorithm { return neural.Greedy{Settings: musicValues(hidden, x)} }),
+		over(GLMUCB, "alpha", widths, func(x float64) envs.Algorithm { return baselines.GLMUCB{Alpha: x} }),
+		over(Thompson, "scale", widths, func(x float64) envs.Algorithm { return baselines.LogisticThompson{Scale: x} }),
+		over(LinUCB, "alpha", widths, func(x float64) envs.Algorithm { return baselines.LinUCB{Alpha: x} }),
+	)
+}
