@@ -20,8 +20,8 @@ const StateSongs = 3
 // of the own rows, drawn uniformly. The reward is the row's target: 1 if the
 // user listened to the song again within a month, else 0.
 //
-// A context is the song's 94 fields. The user is the Session, which never ends:
-// Discount is 1.
+// A context is the song's 94 fields. It is a bandit: nobody is told who the user
+// is, and there is no Session.
 //
 // Users, songs and rewards do not depend on the actions, so contenders are
 // compared in pairs, and environments implement envs.PotentialOutcomes. Their
@@ -47,8 +47,8 @@ type MusicStateless struct {
 // the latest first. Each is its 94 fields and the feedback, +1 if the user
 // listened again and -1 if not; all 0 where there were fewer.
 //
-// The next step of a session is the user's next visit. What is chosen changes
-// later states and nothing else.
+// The user is the Session, which never ends: its next step is the user's next
+// visit, and Discount is 1. What is chosen changes later states and nothing else.
 //
 // The zero value is the paper's setting on the synthetic twin.
 type MusicState struct {
@@ -162,7 +162,9 @@ func newMusic(name string, p MusicStateless, state int, seeds []uint64) (envs.En
 	}
 	for r, seed := range seeds {
 		m.draws = append(m.draws, envs.NewRand(seed, "problem/contexts"))
-		m.discount[r] = 1
+		if state > 0 {
+			m.discount[r] = 1
+		}
 	}
 	if state > 0 {
 		m.last = slices.Repeat([]int32{noRow}, runs*len(o.data.Users)*state)
@@ -170,7 +172,7 @@ func newMusic(name string, p MusicStateless, state int, seeds []uint64) (envs.En
 	for i := range m.steps {
 		m.steps[i] = musicStep{
 			contexts: make([]float32, runs*p.Candidates*dim),
-			session:  make([]int32, runs),
+			users:    make([]int32, runs),
 			codes: envs.Codes{
 				Items:   make([]int32, runs*p.Candidates),
 				State:   make([]int32, runs*state),
@@ -215,16 +217,20 @@ type music struct {
 // musicStep is what an observation is made of.
 type musicStep struct {
 	contexts []float32 // [R, M, D]
-	session  []int32   // [R]
+	users    []int32   // [R]
 	codes    envs.Codes
 }
 
 func (m *music) Observe() envs.Observation {
 	step := &m.steps[m.current]
-	return envs.Observation{
+	obs := envs.Observation{
 		Runs: len(m.draws), Candidates: m.candidates, Dim: m.dim,
-		Contexts: step.contexts, Session: step.session, Codes: &step.codes,
+		Contexts: step.contexts, Codes: &step.codes,
 	}
+	if m.table.state > 0 {
+		obs.Session = step.users
+	}
+	return obs
 }
 
 func (m *music) Step(actions []int) (envs.Outcome, error) {
@@ -240,7 +246,7 @@ func (m *music) Step(actions []int) (envs.Outcome, error) {
 	for r, action := range actions {
 		row := step.codes.Items[r*m.candidates+action]
 		m.reward[r] = float32(m.table.data.Target[row])
-		if last := m.lastOf(r, step.session[r]); len(last) > 0 {
+		if last := m.lastOf(r, step.users[r]); len(last) > 0 {
 			copy(last[1:], last)
 			last[0] = row
 		}
@@ -262,7 +268,7 @@ func (m *music) offer() {
 	step := &m.steps[m.current]
 	for r, rng := range m.draws {
 		user := m.players[rng.IntN(len(m.players))]
-		step.session[r] = user
+		step.users[r] = user
 		items := step.codes.Items[r*m.candidates : (r+1)*m.candidates]
 		rows, songs := m.users.of(user)
 		drawDistinct(items, len(rows), rng)

@@ -168,9 +168,10 @@ func TestUniform(t *testing.T) {
 	var later float64 // of pairs of neighbours, those in the order of time
 	for range steps {
 		obs := env.Observe()
-		for r, user := range obs.Session {
-			visits[user]++
+		for r := range runs {
 			items := obs.Codes.Items[r*candidates : (r+1)*candidates]
+			user := data.User[items[0]]
+			visits[user]++
 			for i, row := range items {
 				if data.User[row] != user {
 					t.Fatalf("row %d of user %d is offered to user %d", row, data.User[row], user)
@@ -274,6 +275,10 @@ func TestReferences(t *testing.T) {
 	// ann's likeliest is the one that she likes, bob's is another.
 	files["truth.csv"] = lines("probability", "0.9", "0.25", "0.5", "0.8", "0.375", "0.75", "0.5", "0.5")
 	p := kkbox.MusicStateless{Source: kkbox.Source{Folder: folder(t, files)}, Candidates: 3}
+	data, _, err := p.Source.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		algorithm envs.Algorithm
 		reward    [2]float32
@@ -287,7 +292,8 @@ func TestReferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = sim.Play(context.Background(), start(t, p, seeds(4)...), policy, 50, sim.RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
-			for r, user := range tr.Session {
+			for r := range tr.Runs {
+				user := data.User[tr.Codes.Items[3*r]]
 				if tr.Reward[r] != test.reward[user] || regret[r] != test.regret[user] {
 					t.Errorf("%T, step %d: user %d: reward %v and regret %v, want %v and %v",
 						test.algorithm, step, user, tr.Reward[r], regret[r], test.reward[user], test.regret[user])
