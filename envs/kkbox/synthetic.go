@@ -91,7 +91,7 @@ func (s Synthetic) Write(folder string, progress func(done, total int64)) (err e
 			err = fmt.Errorf("kkbox: synthetic set: %w", err)
 		}
 	}()
-	err = s.draw().write(func(name string, content func(io.Writer) error) error {
+	err = s.draw().write(func(name string, _ int, content func(io.Writer) error) error {
 		f, err := os.CreateTemp(folder, "."+name+".*")
 		if err != nil {
 			return err
@@ -127,8 +127,8 @@ func (s Synthetic) Files() (fs.FS, error) {
 		return nil, err
 	}
 	files := memory{}
-	err := s.draw().write(func(name string, content func(io.Writer) error) error {
-		var b blob
+	err := s.draw().write(func(name string, size int, content func(io.Writer) error) error {
+		b := make(blob, 0, size+1<<12)
 		err := content(&b)
 		files[name] = b
 		return err

@@ -33,23 +33,25 @@ func newIDs(kind byte, seed uint64, n int) []id {
 	return all
 }
 
-// write gives each file's content to create, one after another, train.csv last.
-func (s *synthetic) write(create func(name string, content func(io.Writer) error) error, progress func(done, total int64)) error {
+// write gives each file's content to create, one after another, train.csv last,
+// with about the number of its bytes.
+func (s *synthetic) write(create func(name string, size int, content func(io.Writer) error) error, progress func(done, total int64)) error {
 	lines := &lineCounter{tell: progress}
 	lines.total = int64(2*len(s.train.song) + len(s.test.song) + 2*len(s.expected) + len(s.users))
 	users, songs := newIDs('u', s.Seed, len(s.users)), newIDs('s', s.Seed, len(s.expected))
 	for _, file := range []struct {
 		name    string
+		size    int
 		content func(*lineWriter)
 	}{
-		{"members.csv", func(w *lineWriter) { s.writeMembers(w, users) }},
-		{"songs.csv", func(w *lineWriter) { s.writeSongs(w, songs) }},
-		{"song_extra_info.csv", func(w *lineWriter) { s.writeExtra(w, songs) }},
-		{"test.csv", func(w *lineWriter) { s.writeTest(w, users, songs) }},
-		{"truth.csv", s.writeTruth},
-		{"train.csv", func(w *lineWriter) { s.writeTrain(w, users, songs) }},
+		{"members.csv", 75 * len(s.users), func(w *lineWriter) { s.writeMembers(w, users) }},
+		{"songs.csv", 105 * len(s.expected), func(w *lineWriter) { s.writeSongs(w, songs) }},
+		{"song_extra_info.csv", 80 * len(s.expected), func(w *lineWriter) { s.writeExtra(w, songs) }},
+		{"test.csv", 140 * len(s.test.song), func(w *lineWriter) { s.writeTest(w, users, songs) }},
+		{"truth.csv", 9*len(s.train.song) + 12, s.writeTruth},
+		{"train.csv", 133 * len(s.train.song), func(w *lineWriter) { s.writeTrain(w, users, songs) }},
 	} {
-		err := create(file.name, func(to io.Writer) error {
+		err := create(file.name, file.size, func(to io.Writer) error {
 			w := &lineWriter{to: to, lines: lines}
 			file.content(w)
 			w.flush()
@@ -387,7 +389,7 @@ func (s *synthetic) writeMembers(w *lineWriter, users []id) {
 		}
 		expires := time.Date(2017, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(400*math.Pow(rng.Float64(), 3)))
 		switch {
-		case place%10_000 == 4321:
+		case place == len(users)/2:
 			expires = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 		case trial && rng.Float64() < .7:
 			expires = joined.AddDate(0, 0, 3)

@@ -212,22 +212,28 @@ func timeMean(t float64) float64 {
 	return sigmoid(1.5*math.Exp(-t/.31) - .42)
 }
 
-// rowsOfUser is the quantile function of the rows of a user of train.csv.
+// rowsOfUser is the quantile function of the rows of a user of train.csv. The
+// published distribution function was read off a figure; its knots above 10 rows
+// are moved by 5 %, and the tail is a Pareto law of index 4, for the published
+// mean of 239.88 and the row-weighted quartiles 286, 509 and 836.
 func rowsOfUser(q float64) float64 {
+	const moved, tail = 1.05, 4
 	i := 1
 	for i < len(rowQuantiles)-1 && rowQuantiles[i].below < q {
 		i++
 	}
 	a, b := rowQuantiles[i-1], rowQuantiles[i]
-	if i == len(rowQuantiles)-1 { // a Pareto law of index 3, cut off at the largest user
-		return min(a.rows*math.Pow((1-a.below)/(1-q), 1./3), b.rows)
+	if i == 1 {
+		return a.rows + q/b.below*(b.rows-a.rows)
 	}
-	f := (q - a.below) / (b.below - a.below)
-	return math.Exp(math.Log(a.rows) + f*(math.Log(b.rows)-math.Log(a.rows)))
+	if i == len(rowQuantiles)-1 {
+		return min(moved*a.rows*math.Pow((1-a.below)/(1-q), 1./tail), b.rows)
+	}
+	return moved * (a.rows + (q-a.below)/(b.below-a.below)*(b.rows-a.rows))
 }
 
 var rowQuantiles = []struct{ rows, below float64 }{
-	{1, 0}, {10.5, .144}, {20.5, .219}, {50.5, .344}, {100.5, .463}, {150.5, .554}, {200.5, .624}, {300.5, .734}, {400.5, .812}, {500.5, .869},
+	{.5, 0}, {10.5, .144}, {20.5, .219}, {50.5, .344}, {100.5, .463}, {150.5, .554}, {200.5, .624}, {300.5, .734}, {400.5, .812}, {500.5, .869},
 	{600.5, .909}, {800.5, .953}, {990.5, .969}, {5537, 1},
 }
 
@@ -250,15 +256,16 @@ var songKnots = []struct{ rank, rows float64 }{
 	{15949, 58.31}, {35808, 20.99}, {71397, 8.105}, {150000, 2.153}, {300000, .5218}, {700000, .0875}, {2296320, .0086},
 }
 
-// betaQuantile... the law of a user's rate of listening again: it rises with
-// the rows of the user, and some users of few rows are on trial and hardly
-// listen again at all. Fitted to the published quartiles .21, .43 and .61, the
-// 12 % of users who never listen again, and the row-weighted mean.
+// The law of a user's rate of listening again: a Beta law, whose mean rises with
+// the rows of the user and whose spread falls, but for users on trial, most of
+// them with few rows, who hardly listen again at all. Fitted to the published
+// quartiles .21, .43 and .61, the 12 % of users who never listen again, the means
+// by user and by row, and the AUC of .67 to .72 of the user alone.
 func rateMean(rows float64) float64 { return sigmoid(-.61 + .105*math.Log(rows)) }
 
-const ratePrecision = 5.3
+func ratePrecision(rows float64) float64 { return 4 + rows/150 }
 
-func trialShare(rows float64) float64 { return .76 / (1 + math.Exp((math.Log(rows)-2.45)/.5)) }
+func trialShare(rows float64) float64 { return .83 / (1 + math.Exp((math.Log(rows)-2.45)/.5)) }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 func logit(p float64) float64   { return math.Log(p / (1 - p)) }

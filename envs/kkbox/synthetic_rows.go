@@ -31,6 +31,10 @@ type rows struct {
 	order  []int32 // the rows in the order of time
 }
 
+func newRows(users, n int) rows {
+	return rows{first: make([]int32, 1, users+1), song: make([]int32, 0, n), source: make([]uint16, 0, n)}
+}
+
 type syntheticUser struct {
 	rows, testRows int
 	rate           float64 // mean probability of the user's rows in train.csv
@@ -83,7 +87,8 @@ func (s *synthetic) drawUsers() {
 			u.rate = beta(rng, .15, 3)
 		} else {
 			m := rateMean(n)
-			u.rate = beta(rng, m*ratePrecision, (1-m)*ratePrecision)
+			k := ratePrecision(n)
+			u.rate = beta(rng, m*k, (1-m)*k)
 		}
 		u.rate = min(max(u.rate, .001), .999)
 	}
@@ -116,7 +121,7 @@ func (s *synthetic) drawUsers() {
 const (
 	sourceConcentration   = 3
 	languageConcentration = 3
-	sourceTilt            = .5
+	sourceTilt            = .45
 	favouriteShare        = .25 // rows from artists whom the user likes
 )
 
@@ -133,14 +138,19 @@ func (s *synthetic) drawRows() {
 	})
 	languageMix := s.mixes(rng, languageConcentration, shares(languageLevels), func(*syntheticUser, int) float64 { return 1 })
 
-	s.sources, _ = allSources()
-	_, places := allSources()
+	var places []placesOf
+	s.sources, places = allSources()
 	tabs, screens := diceOf(tabLevels), diceOf(screenLevels)
 	strange := map[source]uint16{}
 
 	heardBy := make([]int32, len(s.expected)) // the user, from 1, who heard the song last
-	s.train.first, s.test.first = []int32{0}, []int32{0}
-	var trainTime, testTime []float64
+	var trainRows, testRows int
+	for i := range s.users {
+		trainRows += s.users[i].rows
+		testRows += s.users[i].testRows
+	}
+	s.train, s.test = newRows(len(s.users), trainRows), newRows(len(s.users), testRows)
+	trainTime, testTime := make([]float64, 0, trainRows), make([]float64, 0, testRows)
 	for i := range s.users {
 		u := &s.users[i]
 		kinds, tongues := newDice(sourceMix[i]), newDice(languageMix[i])
@@ -315,7 +325,7 @@ type songDraw struct {
 
 func newSongDraw(c *catalogue) *songDraw {
 	d := &songDraw{c: c, languageSongs: make([][]int32, len(languageLevels)), languageWeight: make([][]float64, len(languageLevels))}
-	w := drawWeights(c.expected)
+	w := drawWeights(len(c.expected))
 	sums := make([]float64, len(languageLevels))
 	for i, f := range c.fields {
 		l := f.language
@@ -374,40 +384,57 @@ func dot(a, b *[traits]float32) (sum float32) {
 	return sum
 }
 
-// drawWeights finds the weight x of each song for which users who draw n times,
-// and keep what is new, hear it as often as expected: the sum over users of
-// 1 - exp(-n x). It is found at a few counts and interpolated.
-func drawWeights(expected []float64) []float64 {
-	const users = 400
-	rows := make([]float64, users)
+// drawWeights finds the weight x of each song for which users who draw until
+// they have n different songs hear it as often as expected. A user's draws m are
+// those for which the sum over songs of 1 - exp(-m x) is n, and the song is heard
+// by the sum over users of 1 - exp(-m x). Both are solved in turn, on a few users
+// and ranks.
+func drawWeights(songs int) []float64 {
+	const users, ranks, rounds = 60, 240, 4
+	rows, draws := make([]float64, users), make([]float64, users)
 	for i := range rows {
 		rows[i] = rowsOfUser((float64(i) + .5) / users)
+		draws[i] = rows[i]
 	}
-	// The most popular song of a full set is heard by almost half of the users;
-	// counts are relative to the number of users here.
-	var total float64
-	for i := range expected {
-		total += rowsOfSong(float64(i + 1))
+	var rank, width, heard, weight [ranks]float64
+	for k := range ranks {
+		low, high := math.Pow(float64(songs), float64(k)/ranks), math.Pow(float64(songs), float64(k+1)/ranks)
+		rank[k], width[k] = math.Sqrt(low*high), high-low
+		heard[k] = rowsOfSong(rank[k]) / fullUsers
+		weight[k] = heard[k] / 240
 	}
-	heard := func(x float64) float64 {
-		sum := 0.
-		for _, n := range rows {
-			sum += 1 - math.Exp(-n*x)
+	for range rounds {
+		for k := range weight {
+			// By Newton's method in the logarithm.
+			for range 8 {
+				x := weight[k]
+				var f, df float64
+				for _, m := range draws {
+					e := math.Exp(-m * x)
+					f += 1 - e
+					df += m * x * e
+				}
+				weight[k] = x * math.Exp(min(max((heard[k]*users-f)/df, -1), 1))
+			}
 		}
-		return sum / users
+		for i, n := range rows {
+			for range 8 {
+				m := draws[i]
+				var f, df float64
+				for k, x := range weight {
+					e := math.Exp(-m * x)
+					f += width[k] * (1 - e)
+					df += width[k] * m * x * e
+				}
+				draws[i] = m * math.Exp(min(max((n-f)/df, -1), 1))
+			}
+		}
 	}
-	const knots = 60
-	var logCount, logWeight [knots]float64
-	for k := range knots {
-		x := math.Exp(math.Log(1e-10) + float64(k)/(knots-1)*math.Log(1e9))
-		logCount[k], logWeight[k] = math.Log(heard(x)), math.Log(x)
-	}
-	w := make([]float64, len(expected))
+	w := make([]float64, songs)
 	for i := range w {
-		c := math.Log(rowsOfSong(float64(i+1)) / fullUsers)
-		k := min(max(sort.SearchFloat64s(logCount[:], c), 1), knots-1)
-		f := (c - logCount[k-1]) / (logCount[k] - logCount[k-1])
-		w[i] = math.Exp(logWeight[k-1] + f*(logWeight[k]-logWeight[k-1]))
+		at := math.Log(float64(i+1))/math.Log(float64(songs))*ranks - .5
+		k := min(max(int(at), 0), ranks-2)
+		w[i] = math.Pow(weight[k]*math.Pow(weight[k+1]/weight[k], at-float64(k)), 1.03)
 	}
 	return w
 }

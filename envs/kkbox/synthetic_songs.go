@@ -6,22 +6,22 @@ import (
 )
 
 // traits is the number of dimensions in which tastes and songs meet.
-const traits = 6
+const traits = 4
 
 // Standard deviations of the terms of the target's logit that no published mean
 // fixes. They were chosen so that the AUCs and rewards that the calibration
 // tests check come out where published models are.
 const (
-	artistSpread     = .40
-	songSpread       = .28
+	artistSpread     = .36
+	songSpread       = .25
 	noiseSpread      = .30
-	popularityEffect = .12 // by 1 of log1p(rows)
+	popularityEffect = .17 // by 1 of log1p(rows)
 
 	// Parts of the match of taste and song: by language, genre and years; by
 	// artist; by song.
 	clusterMatch = .85
-	artistMatch  = .65
-	songMatch    = .80
+	artistMatch  = .70
+	songMatch    = .52
 )
 
 // catalogue is songs.csv and what is behind it. Songs go by rank of popularity,
@@ -99,14 +99,24 @@ func (s Synthetic) drawCatalogue() *catalogue {
 		era            float64
 	}
 	law := make([]artistLaw, len(c.artistLanguage))
+	// Few artists have much of the rows, so those of a language, in the order of
+	// fame, have genres, countries and eras spread evenly over their laws, by the
+	// additive recurrence in three dimensions with the best constants known.
+	var place [3]float64
 	for a := range law {
 		l := c.artistLanguage[a]
+		for j, step := range []float64{.8191725134, .6710436067, .5497004779} {
+			if a <= 1 || l != c.artistLanguage[a-1] {
+				place[j] = rng.Float64()
+			}
+			place[j] = math.Mod(place[j]+step, 1)
+		}
 		law[a] = artistLaw{
 			effect:  float32(artistSpread * rng.NormFloat64()),
 			traits:  normalTraits(rng, artistMatch),
-			genre:   genreDice[l].roll(rng),
-			country: countryDice[l].roll(rng),
-			era:     rng.NormFloat64(),
+			genre:   genreDice[l].at(place[0]),
+			country: countryDice[l].at(place[1]),
+			era:     math.Sqrt2 * math.Erfinv(2*place[2]-1),
 		}
 	}
 	law[0].effect, law[0].traits = 0, [traits]float32{}
@@ -127,11 +137,11 @@ func (s Synthetic) drawCatalogue() *catalogue {
 		l := int(f.language)
 		lang := languageLevels[l].value
 
-		// The sizes of artists go as 1/(k+8). Known songs are of known artists.
-		const flat = 8
+		// The sizes of artists go as 1/(k+20). Known songs are of known artists.
+		const flat = 20
 		u := rng.Float64()
 		if rng.Float64() > 2*d {
-			u *= u
+			u = math.Pow(u, 1.4)
 		}
 		k := int32(flat*math.Pow(float64(artists[l]+flat)/flat, u) - flat)
 		a := c.languageFirst[l] + min(k, int32(artists[l]-1))
@@ -148,13 +158,13 @@ func (s Synthetic) drawCatalogue() *catalogue {
 		if a == 0 || rng.Float64() < .15 {
 			f.country = countryDice[l].roll(rng)
 		}
-		const kept = .7 // correlation of a song's year with its artist's
+		const kept = .6 // correlation of a song's year with its artist's
 		era := kept*artist.era + math.Sqrt(1-kept*kept)*rng.NormFloat64()
 		f.year = yearDice.at(math.Erfc(-era/math.Sqrt2) / 2)
 		if countryLevels[f.country].value == "" {
 			f.year = noYear
 		}
-		f.genreCount = genreNumbers.roll(rng)
+		f.genreCount = 1 + genreNumbers.roll(rng)
 		if genreLevels[f.genre].value == "" {
 			f.genreCount = 0
 		}
