@@ -2,6 +2,7 @@ package kkbox
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -57,21 +59,14 @@ func keepCache(folder, key string, data *Dataset, report Report) error {
 	if err != nil {
 		return err
 	}
-	const temporaries = "." + CacheFile + "-*"
-	if old, err := filepath.Glob(filepath.Join(escapeGlob(folder), temporaries)); err == nil {
-		for _, name := range old {
-			if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > leftoverAge {
-				os.Remove(name)
-			}
-		}
-	}
-	f, err := os.CreateTemp(folder, temporaries)
+	const temporaries = "." + CacheFile + "-"
+	removeLeftovers(folder, temporaries)
+	f, err := os.OpenFile(filepath.Join(folder, temporaries+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
-	// A temporary file is its owner's alone; the cache is as readable as the data.
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(folder, CacheFile))
 	}
@@ -81,16 +76,20 @@ func keepCache(folder, key string, data *Dataset, report Report) error {
 	return err
 }
 
-// escapeGlob makes a folder's name stand for itself in a pattern.
-func escapeGlob(name string) string {
-	var b []byte
-	for i := range len(name) {
-		if bytes.IndexByte([]byte(`*?[\`), name[i]) >= 0 && (name[i] != '\\' || os.PathSeparator != '\\') {
-			b = append(b, '\\')
-		}
-		b = append(b, name[i])
+// removeLeftovers removes what killed processes left of their temporary files.
+func removeLeftovers(folder, prefix string) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return // the folder can be written, and more is not needed
 	}
-	return string(b)
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), prefix) {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > leftoverAge {
+			os.Remove(filepath.Join(folder, entry.Name()))
+		}
+	}
 }
 
 // A cacheWriter appends what a cacheReader reads.

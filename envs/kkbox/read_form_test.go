@@ -4,8 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -237,6 +239,36 @@ func TestReadNeverTakesADamagedArchiveForAnother(t *testing.T) {
 	}
 	if refused < len(whole)*9/10 {
 		t.Errorf("only %d of %d changes were found", refused, len(whole))
+	}
+}
+
+// The library that reads archives trusts a header whose checksums are right.
+func TestReadSurvivesAnArchiveMadeToHarm(t *testing.T) {
+	whole := pack(t, "members.csv.7z")
+	le := binary.LittleEndian
+	header := 32 + int(le.Uint64([]byte(whole[12:]))) // behind the packed stream
+	folder := memory(small()).(fstest.MapFS)
+	delete(folder, "members.csv")
+	taken := 0
+	for at := header; at < len(whole); at++ {
+		for _, change := range []byte{1, 0x5a, 0x80, 0xff} {
+			changed := []byte(whole)
+			changed[at] ^= change
+			le.PutUint32(changed[28:], crc32.ChecksumIEEE(changed[header:]))
+			le.PutUint32(changed[8:], crc32.ChecksumIEEE(changed[12:32]))
+			folder["members.csv.7z"] = &fstest.MapFile{Data: changed}
+			data, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{})
+			var where *kkbox.FileError
+			if err == nil {
+				same(t, data, smallData())
+				taken++
+			} else if !errors.As(err, &where) || where.File != "members.csv.7z" {
+				t.Fatalf("byte %d changed by %#x: got %v, want an error of members.csv.7z", at, change, err)
+			}
+		}
+	}
+	if taken == 0 { // the time of the file, at least, may be any
+		t.Error("all headers were refused: their checksums are not right")
 	}
 }
 
