@@ -16,10 +16,12 @@ import (
 // give it as files that Read takes for the real ones.
 //
 // A set of U users is what a sample of U of the 30,755 users of the real
-// train.csv would be: about 240 rows a user, songs heard by a user according to
-// one law of popularity whatever U, and so about 110,000 distinct songs at 3,000
-// users and 360,000 at 30,755. songs.csv has 2,296,320 rows at full size and in
-// proportion to U to the power of 0.8 otherwise.
+// train.csv would be: about 240 rows a user, of songs drawn by one law of
+// popularity whatever U. So 3,000 users hear about 100,000 different songs, and
+// 30,755 about 345,000, where the real ones hear 359,966. songs.csv has 2,296,320
+// rows at full size and in proportion to U to the power of 0.8 otherwise.
+//
+// At full size the files take 1.8 GB, those of 3,000 users 0.2 GB.
 //
 // The law of the target is a logistic one,
 //

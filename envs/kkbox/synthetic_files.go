@@ -190,7 +190,7 @@ func (s *synthetic) writeTest(w *lineWriter, users, songs []id) {
 // person is the script and number of the artist's name.
 func (c *catalogue) person(artist int32) (script, int) {
 	l := c.artistLanguage[artist]
-	return languageLevels[l].value.script, int(artist-c.languageFirst[l])*len(languageLevels) + int(l)
+	return languageLevels[l].value.script, int(artist-c.languageFirst[l]) + 200_000*int(l)
 }
 
 func (c *catalogue) appendArtist(b []byte, artist int32) []byte {

@@ -16,10 +16,10 @@ var (
 	chineseSurnames = []rune("陳林黃張李王吳劉蔡楊許鄭謝洪郭邱曾廖賴徐周葉蘇莊呂江何蕭羅高潘簡朱鍾游彭詹胡施沈")
 	chineseLatin    = strings.Fields("Chen Lin Huang Jang Lee Wang Wu Liu Tsai Yang Hsu Cheng Hsieh Hung Kuo Chiu Tseng Liao Lai Xu " +
 		"Chou Yeh Su Chuang Lu Chiang Ho Hsiao Lo Kao Pan Chien Chu Chung Yu Peng Chan Hu Shih Shen")
-	chineseGiven = []rune("傑倫信哲宗緯俊宏惠妹佳瑩怡君志明淑芬雅婷家豪美玲建國欣宜子涵品妍宇軒承恩柏翰詩涵心怡思齊文龍天佑小春秋月星海山水花雪雲風雨晴光" +
+	chineseGiven = []rune("傑倫信哲宗緯俊宏惠妹佳瑩怡君志明淑芬雅婷家豪美玲建國欣宜子涵品妍宇軒承恩柏翰詩心思齊文龍天佑小春秋月星海山水花雪雲風雨晴光" +
 		"夢真愛永康安平正義德仁智勇清華麗珍珠玉金銀飛鳴遠")
 	koreanSurnames = []rune("김이박최정강조윤장임한오서신권황안송전홍")
-	koreanGiven    = []rune("민서준도윤하은지우주원시현예수아진영호성재훈태연경미선희정혜인규석동철상욱빈솔별나라다온유찬결한결")
+	koreanGiven    = []rune("민서준도윤하은지우주원시현예수아진영호성재훈태연경미선희정혜인규석동철상욱빈솔별나라다온유찬결한")
 	japaneseFirst  = []rune("佐鈴高田渡伊山中小加吉松井木林清斎藤橋本村石川原谷浜崎宇多椎名")
 	japaneseKana   = []rune("あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろわん")
 	japaneseKata   = []rune("アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン")
@@ -43,8 +43,8 @@ func scramble(x uint32) uint32 {
 	return x ^ x>>16
 }
 
-// appendPerson appends the name of the person or band of a number; numbers below
-// about 300,000 have different names.
+// appendPerson appends the name of the person or band of a number. Numbers that
+// are less than 200,000 apart have different names.
 func appendPerson(b []byte, s script, number int) []byte {
 	k := number
 	digit := func(base int) int {
@@ -52,8 +52,12 @@ func appendPerson(b []byte, s script, number int) []byte {
 		k /= base
 		return d
 	}
+	// spread makes neighbours differ in all parts of the name: 7919 is a prime
+	// that does not divide the number of names.
+	spread := func(names int) { k = number/names*names + number%names*7919%names }
 	switch s {
 	case chinese:
+		spread(len(chineseSurnames) * len(chineseGiven) * len(chineseGiven))
 		surname := digit(len(chineseSurnames))
 		one, two := digit(len(chineseGiven)), digit(len(chineseGiven))
 		b = append(b, string(chineseSurnames[surname])...)
@@ -67,6 +71,7 @@ func appendPerson(b []byte, s script, number int) []byte {
 			b = append(b, ')')
 		}
 	case korean:
+		spread(len(koreanSurnames) * len(koreanGiven) * len(koreanGiven))
 		b = append(b, string(koreanSurnames[digit(len(koreanSurnames))])...)
 		b = append(b, string(koreanGiven[digit(len(koreanGiven))])...)
 		b = append(b, string(koreanGiven[digit(len(koreanGiven))])...)
@@ -74,6 +79,7 @@ func appendPerson(b []byte, s script, number int) []byte {
 			b = append(b, string(koreanGiven[k%len(koreanGiven)])...)
 		}
 	case japanese:
+		spread(len(japaneseFirst) * len(japaneseFirst) * len(japaneseKana) * len(japaneseKata))
 		b = append(b, string(japaneseFirst[digit(len(japaneseFirst))])...)
 		b = append(b, string(japaneseFirst[digit(len(japaneseFirst))])...)
 		if scramble(uint32(number))%4 == 0 {
@@ -82,6 +88,7 @@ func appendPerson(b []byte, s script, number int) []byte {
 		b = append(b, string(japaneseKana[digit(len(japaneseKana))])...)
 		b = append(b, string(japaneseKata[digit(len(japaneseKata))])...)
 	default:
+		spread(len(latinFirst) * len(latinHeads) * len(latinMids) * len(latinTails))
 		first := latinFirst[digit(len(latinFirst))]
 		b = append(b, first...)
 		b = append(b, ' ')
