@@ -301,3 +301,15 @@ func write(t *testing.T, p *plot.Plot) []byte {
 	}
 	return b.Bytes()
 }
+
+// A reference earns 0.4, 0.5 or 0.6 a step in the first ten steps and 0.2 more in
+// the last: 0.6 over all. Its line is level and has no area.
+func TestReferenceIsLevel(t *testing.T) {
+	p, err := figure.AverageReward([]*sim.Result{three("a")}, 10, figure.Options{References: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "bottom", p.Y.Min, 0.6)
+	near(t, "top", p.Y.Max, 0.6)
+	near(t, "end of the line", p.X.Max, 20)
+}

@@ -131,6 +131,7 @@ func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot
 			b := level(area.XYs)
 			p.Add(b)
 			entries[i] = entry{names[i], []plot.Thumbnailer{b}, b.XYs[0].Y}
+			lowest = math.Min(lowest, b.XYs[0].Y)
 			continue
 		}
 		area.Fill = faint(colour(styles[i]))

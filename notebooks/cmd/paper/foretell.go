@@ -96,6 +96,9 @@ func (f *forecast) tell(played, toPlay int64, contender string) {
 	if i := slices.Index(f.contenders, contender); i >= 0 {
 		f.spent += f.costs[i] * float64(played-f.done)
 	}
+	if played == toPlay { // two contenders may have advanced, and one was told
+		f.spent = f.whole() - f.skipped
+	}
 	f.done = played
 }
 

@@ -40,12 +40,12 @@ func (p *program) openData(experiments []sim.Experiment) error {
 	if !slices.ContainsFunc(experiments, paper.IsMusic) {
 		return nil
 	}
-	told := ""
+	told := map[string]bool{}
 	began := time.Now()
-	data, report, err := p.source.Open(func(task string, done, total int64) {
+	data, report, err := p.source.Open(func(task string, _, _ int64) {
 		// What takes no second is not worth a line.
-		if task != told && time.Since(began) > time.Second {
-			told = task
+		if !told[task] && time.Since(began) > time.Second {
+			told[task] = true
 			fmt.Fprintln(p.stderr, task)
 		}
 	})
@@ -59,7 +59,7 @@ func (p *program) openData(experiments []sim.Experiment) error {
 			fmt.Fprintf(p.stderr, "warning: %s: %s\n", kind, w)
 		}
 	}
-	fmt.Fprintf(p.stderr, "%s: %d users, %d songs, %d rows, of whose songs %.1f %% were listened to again\n",
+	fmt.Fprintf(p.stderr, "%s: %d users, %d songs, %d rows, %.1f %% of them with another listen within a month\n",
 		kind, len(data.Users), len(data.Songs), len(data.User), 100*report.TargetMean)
 	return nil
 }

@@ -24,6 +24,7 @@ type progress struct {
 	seen  map[string]bool          // contenders
 
 	forecast *forecast // nil: all steps take the same time
+	byReward bool      // tell reward even where there is a regret
 }
 
 const linesEvery = 10 * time.Second
@@ -73,7 +74,7 @@ func (g *progress) update(s sim.Status) {
 	about := s.Experiment
 	if s.Contender != "" {
 		about += "  " + s.Contender
-		if math.IsNaN(s.Regret) {
+		if g.byReward || math.IsNaN(s.Regret) {
 			about += fmt.Sprintf("  reward %.3g a step", s.Reward)
 		} else {
 			about += fmt.Sprintf("  regret %.1f", s.Regret)

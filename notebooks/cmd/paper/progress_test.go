@@ -45,3 +45,42 @@ func TestNothingToPlay(t *testing.T) {
 		t.Errorf("served from the store, it says %q", &b)
 	}
 }
+
+// One worker, contenders of 0.1 and 0.01 seconds a step, 1,000 run-steps each:
+// 110 seconds in all, less 50 for the 500 that are stored of the first. After 10
+// seconds 200 steps of it are played, worth 20 seconds: together with the 30
+// seconds for which the expectation counts, that is a speed of 50/40, and the 40
+// that remain take 32. At the end nothing is left.
+func TestForecast(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	g := (&program{stderr: &b}).newProgress(func() time.Time { return now })
+	g.byReward = true
+	g.expect(&forecast{contenders: []string{"slow", "quick"}, costs: []float64{0.1, 0.01}, perContender: 1000, workers: 1})
+	status := func(after time.Duration, contender string, done int64) {
+		now = now.Add(after)
+		// A third contender was there already.
+		g.update(sim.Status{Experiment: "music", Contender: contender, Done: done, Total: 3000, Served: 1500, Regret: 7, Reward: 0.5})
+	}
+	status(0, "", 1500)
+	status(10*time.Second, "slow", 1700)
+	status(10*time.Second, "quick", 3000)
+	const want = ` 50 %  music  1m0s left
+ 57 %  music  slow  reward 0.5 a step  32s left
+100 %  music  quick  reward 0.5 a step  0s left
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &b, want)
+	}
+}
+
+func TestReadable(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		19400 * time.Millisecond: "19s", 95 * time.Second: "1m35s", 34*time.Minute + 40*time.Second: "35m",
+		2*time.Hour + 8*time.Minute: "2h10m", 3*time.Hour + time.Minute: "3h", 100*time.Hour + 40*time.Minute: "101h",
+	} {
+		if got := readable(d); got != want {
+			t.Errorf("%v is written as %s, want %s", d, got, want)
+		}
+	}
+}

@@ -99,6 +99,7 @@ func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) e
 	}
 	bar := p.newProgress(time.Now)
 	if paper.IsMusic(e) {
+		bar.byReward = true
 		if err := p.foretell(ctx, store, e, bar); err != nil {
 			return err
 		}
