@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -107,6 +108,10 @@ func (s Synthetic) Write(folder string, progress func(done, total int64)) (err e
 		return nil
 	}, progress)
 	if err != nil {
+		return err
+	}
+	// No train.csv is ever beside files of another set, whatever happens here.
+	if err := os.Remove(filepath.Join(folder, "train.csv")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for i, name := range temporary {

@@ -37,16 +37,16 @@ func newIDs(kind byte, seed uint64, n int) []id {
 // with about the number of its bytes.
 func (s *synthetic) write(create func(name string, size int, content func(io.Writer) error) error, progress func(done, total int64)) error {
 	lines := &lineCounter{tell: progress}
-	lines.total = int64(2*len(s.train.song) + len(s.test.song) + 2*len(s.expected) + len(s.users))
-	users, songs := newIDs('u', s.Seed, len(s.users)), newIDs('s', s.Seed, len(s.expected))
+	lines.total = int64(2*len(s.train.song) + len(s.test.song) + 2*len(s.fields) + len(s.users))
+	users, songs := newIDs('u', s.Seed, len(s.users)), newIDs('s', s.Seed, len(s.fields))
 	for _, file := range []struct {
 		name    string
 		size    int
 		content func(*lineWriter)
 	}{
 		{"members.csv", 75 * len(s.users), func(w *lineWriter) { s.writeMembers(w, users) }},
-		{"songs.csv", 105 * len(s.expected), func(w *lineWriter) { s.writeSongs(w, songs) }},
-		{"song_extra_info.csv", 80 * len(s.expected), func(w *lineWriter) { s.writeExtra(w, songs) }},
+		{"songs.csv", 105 * len(s.fields), func(w *lineWriter) { s.writeSongs(w, songs) }},
+		{"song_extra_info.csv", 80 * len(s.fields), func(w *lineWriter) { s.writeExtra(w, songs) }},
 		{"test.csv", 140 * len(s.test.song), func(w *lineWriter) { s.writeTest(w, users, songs) }},
 		{"truth.csv", 9*len(s.train.song) + 12, s.writeTruth},
 		{"train.csv", 133 * len(s.train.song), func(w *lineWriter) { s.writeTrain(w, users, songs) }},

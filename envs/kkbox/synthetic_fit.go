@@ -39,7 +39,7 @@ func (s *synthetic) drawTargets() {
 	for i := range userTerm {
 		userTerm[i] = logit(s.users[i].rate) - baseMean
 	}
-	songTerm := make([]float64, len(s.expected))
+	songTerm := make([]float64, len(s.fields))
 	sourceTerm := make([]float64, len(s.sources))
 	timeTerm := make([]float64, timeSlots)
 	songSum, sourceSum, timeSum := make([]sums, len(songTerm)), make([]sums, len(sourceTerm)), make([]sums, timeSlots)

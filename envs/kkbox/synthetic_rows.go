@@ -61,7 +61,7 @@ func (s Synthetic) draw() *synthetic {
 // mean is the published one.
 func (s *synthetic) drawUsers() {
 	rng := s.rand("users")
-	most := len(s.expected) / 3
+	most := len(s.fields) / 3
 	place := rng.Perm(s.Users)
 	s.users = make([]syntheticUser, s.Users+int(math.Round(lateUserShare*float64(s.Users))))
 	onTrial := make([]bool, s.Users)
@@ -93,15 +93,13 @@ func (s *synthetic) drawUsers() {
 		u.rate = min(max(u.rate, .001), .999)
 	}
 
-	// In the logit, by Newton's method.
+	// In the logit, by Newton's method; users on trial stay as they are.
 	for range 8 {
 		var excess, slope float64
 		for i, u := range s.users[:s.Users] {
-			if n := float64(u.rows); !onTrial[i] {
-				excess += n * (u.rate - rowMean)
-				slope += n * u.rate * (1 - u.rate)
-			} else {
-				excess += n * (u.rate - rowMean)
+			excess += float64(u.rows) * (u.rate - rowMean)
+			if !onTrial[i] {
+				slope += float64(u.rows) * u.rate * (1 - u.rate)
 			}
 		}
 		if slope == 0 {
@@ -143,7 +141,7 @@ func (s *synthetic) drawRows() {
 	tabs, screens := diceOf(tabLevels), diceOf(screenLevels)
 	strange := map[source]uint16{}
 
-	heardBy := make([]int32, len(s.expected)) // the user, from 1, who heard the song last
+	heardBy := make([]int32, len(s.fields)) // the user, from 1, who heard the song last
 	var trainRows, testRows int
 	for i := range s.users {
 		trainRows += s.users[i].rows
@@ -325,7 +323,7 @@ type songDraw struct {
 
 func newSongDraw(c *catalogue) *songDraw {
 	d := &songDraw{c: c, languageSongs: make([][]int32, len(languageLevels)), languageWeight: make([][]float64, len(languageLevels))}
-	w := drawWeights(len(c.expected))
+	w := drawWeights(len(c.fields))
 	sums := make([]float64, len(languageLevels))
 	for i, f := range c.fields {
 		l := f.language
@@ -389,8 +387,11 @@ func dot(a, b *[traits]float32) (sum float32) {
 // those for which the sum over songs of 1 - exp(-m x) is n, and the song is heard
 // by the sum over users of 1 - exp(-m x). Both are solved in turn, on a few users
 // and ranks.
+//
+// Users who keep to few languages and artists use these up sooner, which a power
+// a little above 1 makes up for.
 func drawWeights(songs int) []float64 {
-	const users, ranks, rounds = 60, 240, 4
+	const users, ranks, rounds, concentrated = 60, 240, 4, 1.03
 	rows, draws := make([]float64, users), make([]float64, users)
 	for i := range rows {
 		rows[i] = rowsOfUser((float64(i) + .5) / users)
@@ -434,7 +435,7 @@ func drawWeights(songs int) []float64 {
 	for i := range w {
 		at := math.Log(float64(i+1))/math.Log(float64(songs))*ranks - .5
 		k := min(max(int(at), 0), ranks-2)
-		w[i] = math.Pow(weight[k]*math.Pow(weight[k+1]/weight[k], at-float64(k)), 1.03)
+		w[i] = math.Pow(weight[k]*math.Pow(weight[k+1]/weight[k], at-float64(k)), concentrated)
 	}
 	return w
 }

@@ -9,8 +9,8 @@ import (
 const traits = 4
 
 // Standard deviations of the terms of the target's logit that no published mean
-// fixes. They were chosen so that the AUCs and rewards that the calibration
-// tests check come out where published models are.
+// fixes. They are ours, such that models reach the published AUCs and the rewards
+// that these imply.
 const (
 	artistSpread     = .36
 	songSpread       = .25
@@ -27,11 +27,10 @@ const (
 // catalogue is songs.csv and what is behind it. Songs go by rank of popularity,
 // from 0; all slices have one entry a song.
 type catalogue struct {
-	expected []float64 // rows in a set of this size, were a song ever heard twice by one
-	effect   []float32 // artist, song and popularity, in logits
-	traits   [][traits]float32
-	artist   []int32 // number of the artist, 0 for various ones; artists of a language are together
-	fields   []songFields
+	effect []float32 // artist, song and popularity, in logits
+	traits [][traits]float32
+	artist []int32 // number of the artist, 0 for various ones; artists of a language are together
+	fields []songFields
 
 	artistLanguage []uint8 // by artist
 	languageFirst  []int32 // by language, the number of its first artist
@@ -51,22 +50,19 @@ func (s Synthetic) drawCatalogue() *catalogue {
 	rng := s.rand("songs")
 	size := catalogueSize(s.Users)
 	c := &catalogue{
-		expected: make([]float64, size),
-		effect:   make([]float32, size),
-		traits:   make([][traits]float32, size),
-		artist:   make([]int32, size),
-		fields:   make([]songFields, size),
+		effect: make([]float32, size),
+		traits: make([][traits]float32, size),
+		artist: make([]int32, size),
+		fields: make([]songFields, size),
 	}
 
 	// Popularity, and how near a rank is to the end of the catalogue, where
 	// songs are as in songs.csv; those at its head are as they must be for the
 	// rows of train.csv to have their shares of languages.
-	scale := float64(s.Users) / fullUsers
 	depth := make([]float32, size)
 	var all, deep float64
 	for i := range depth {
 		rows := rowsOfSong(float64(i + 1))
-		c.expected[i] = rows * scale
 		d := max(0, math.Log(float64(i+1)/300)/math.Log(fullCatalogue/300.))
 		depth[i] = float32(d * d)
 		all += rows
@@ -178,7 +174,7 @@ func (s Synthetic) drawCatalogue() *catalogue {
 		}
 		f.unlisted = i > size/100 && rng.Float64() < unlistedShare
 
-		c.effect[i] = artist.effect + float32(songSpread*rng.NormFloat64()+popularityEffect*math.Log1p(c.expected[i]/scale))
+		c.effect[i] = artist.effect + float32(songSpread*rng.NormFloat64()+popularityEffect*math.Log1p(rowsOfSong(float64(i+1))))
 		own := normalTraits(rng, songMatch)
 		era5 := eraOf(f.year)
 		for j := range own {
