@@ -44,9 +44,9 @@ func literal(v any) string {
 func FinalRegrets(results []*sim.Result) {
 	var rows [][]string
 	for _, f := range paper.FinalRegrets(results) {
-		rows = append(rows, []string{f.Contender, f.Mean.String(), number(f.Deviation), number(f.Least) + " to " + number(f.Most)})
+		rows = append(rows, []string{f.Contender, f.Mean.String(), number(f.Median), number(f.Deviation), number(f.Least) + " to " + number(f.Most)})
 	}
-	Table([]string{"contender", "final regret, mean [95 % interval]", "s.d. of the runs", "runs"}, rows)
+	Table([]string{"contender", "final regret, mean [95 % interval]", "median", "s.d. of the runs", "best to worst run"}, rows)
 }
 
 // Differences shows how the final regret of a contender differs, run by run,
@@ -166,4 +166,32 @@ func number(v float64) string {
 		return grouped(int64(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// AverageRewards shows what every contender earned a step, the highest first.
+func AverageRewards(results []*sim.Result) {
+	var rows [][]string
+	for _, r := range paper.AverageRewards(results) {
+		rows = append(rows, []string{r.Contender, r.All.String(), fmt.Sprintf("%.3f", r.First.Mean), fmt.Sprintf("%.3f", r.Last.Mean)})
+	}
+	Table([]string{"contender", "reward a step, mean [95 % interval]", "in the first tenth", "in the last tenth"}, rows)
+}
+
+// RewardDifferences shows how the rewards of a contender differ, run by run,
+// from those of every other one.
+func RewardDifferences(results []*sim.Result, contender string) {
+	var rows [][]string
+	for _, d := range Must(paper.RewardDifferences(results, contender)) {
+		rows = append(rows, []string{"less " + d.Than, d.First.String(), d.All.String(), d.Last.String(), fmt.Sprintf("%d of %d", d.Higher, d.Runs)})
+	}
+	Table([]string{"reward a step of " + contender, "first tenth, mean [95 % interval]", "all steps", "last tenth", "runs in which it is higher"}, rows)
+}
+
+// DataFacts shows statistics of the KKBox data beside the published ones.
+func DataFacts(facts []paper.DataFact) {
+	var rows [][]string
+	for _, f := range facts {
+		rows = append(rows, []string{f.Name, fmt.Sprintf("%.4g", f.Published), fmt.Sprintf("%.4g", f.Here)})
+	}
+	Table([]string{"", "published", "here"}, rows)
 }

@@ -45,9 +45,9 @@ func ExampleDeclaration() {
 func ExampleFinalRegrets() {
 	nb.FinalRegrets([]*sim.Result{result("b", 10, 20, 3000), result("a", 1, 2, 3)})
 	// Output:
-	// contender  final regret, mean [95 % interval]  s.d. of the runs  runs
-	// a          2.0 [-0.5, 4.5]                     1                 1 to 3
-	// b          1010 [-3271, 5291]                  1,723             10 to 3,000
+	// contender  final regret, mean [95 % interval]  median  s.d. of the runs  best to worst run
+	// a          2.0 [-0.5, 4.5]                     2       1                 1 to 3
+	// b          1010 [-3271, 5291]                  20      1,723             10 to 3,000
 }
 
 func ExampleDifferences() {

@@ -2,6 +2,7 @@ package paper_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,16 @@ func judge(t *testing.T, n int, want paper.Verdict, theory *paper.TheoryResult, 
 		t.Errorf("row %d is %q, want %q: %+v", n, c.Verdict, want, c.Parts)
 	}
 	return c
+}
+
+// A mean that rests on one run that went wrong is told with the median, and in
+// how many runs who was lower.
+func TestCollapsedRun(t *testing.T) {
+	const e = paper.ToyLinear
+	c := judge(t, 9, paper.NotRun, nil, plain(e, paper.PGCR, 100, 101, 99, 100), plain(e, paper.VanillaPG, 30, 40, 50, 7000))
+	if want := "toy-linear: PGCR 100, vanilla PG 1780 (median 45); "; !strings.HasPrefix(c.Parts[0].Evidence, want) || !strings.HasSuffix(c.Parts[0].Evidence, "lower in 1 of 4 runs") {
+		t.Errorf("the evidence is %q", c.Parts[0].Evidence)
+	}
 }
 
 func TestNothingRun(t *testing.T) {
@@ -107,7 +118,7 @@ func TestPairingDecides(t *testing.T) {
 		plain(e, paper.Random, 9000, 9000, 9000, 9000))
 	// Differences -10, -8, -12, -10: deviation sqrt(8/3), t(3) = 3.182, half
 	// length 3.182*1.633/2 = 2.598.
-	if want := "toy-mixed: PGCR 390, GLM-UCB 400; PGCR - GLM-UCB: -10.0 [-12.6, -7.4]"; c.Parts[0].Evidence != want {
+	if want := "toy-mixed: PGCR 390, GLM-UCB 400; PGCR - GLM-UCB: -10.0 [-12.6, -7.4], lower in 4 of 4 runs"; c.Parts[0].Evidence != want {
 		t.Errorf("the evidence is %q, want %q", c.Parts[0].Evidence, want)
 	}
 	if note := c.Parts[len(c.Parts)-1]; note.Verdict != paper.Note || !strings.Contains(note.Evidence, "random 9000") {
@@ -136,7 +147,10 @@ func TestGrowth(t *testing.T) {
 	one := []float64{9, 10, 11, 10}
 	greedy := growing(e, paper.EpsilonGreedy, 0.97, one...)
 	ucb := growing(e, paper.GLMUCB, 0.55, one...)
-	c := judge(t, 4, paper.Reproduced, nil, greedy, ucb, growing(e, paper.Dropout0, 0.95, one...), growing(e, paper.Dropout67, 0.6, one...))
+	less := []float64{8, 9, 10, 9}
+	rest := []*sim.Result{greedy, ucb, growing(e, paper.Dropout33, 0.6, less...), growing(e, paper.Dropout50, 0.6, less...)}
+	with := func(results ...*sim.Result) []*sim.Result { return slices.Concat(rest, results) }
+	c := judge(t, 4, paper.Reproduced, nil, with(growing(e, paper.Dropout0, 0.95, one...), growing(e, paper.Dropout67, 0.6, less...))...)
 	if text := c.Parts[0].Evidence; !strings.Contains(text, "0.98") {
 		t.Errorf("regret like t^0.95, whose last quarter is 0.98 of the one before, is told so: %s", text)
 	}
@@ -147,19 +161,24 @@ func TestGrowth(t *testing.T) {
 			regret[k] += 5
 		}
 	}
-	judge(t, 4, paper.Reproduced, nil, greedy, ucb, late, growing(e, paper.Dropout67, 0.6, one...))
+	judge(t, 4, paper.Reproduced, nil, with(late, growing(e, paper.Dropout67, 0.6, less...))...)
 	// Without dropout it is sublinear.
-	judge(t, 4, paper.NotReproduced, nil, greedy, ucb, growing(e, paper.Dropout0, 0.7, one...), growing(e, paper.Dropout67, 0.6, one...))
+	judge(t, 4, paper.NotReproduced, nil, with(growing(e, paper.Dropout0, 0.7, one...), growing(e, paper.Dropout67, 0.6, less...))...)
 	// Dropout does not help: t^0.8 grows by 0.93, t^0.55 by 0.86.
-	judge(t, 4, paper.NotReproduced, nil, greedy, ucb, growing(e, paper.Dropout0, 0.95, one...), growing(e, paper.Dropout67, 0.8, one...))
-	judge(t, 4, paper.NotRun, nil, greedy, ucb, growing(e, paper.Dropout67, 0.6, one...))
+	judge(t, 4, paper.NotReproduced, nil, with(growing(e, paper.Dropout0, 0.95, one...), growing(e, paper.Dropout67, 0.8, less...))...)
+	judge(t, 4, paper.NotRun, nil, with(growing(e, paper.Dropout67, 0.6, less...))...)
+	// It costs regret, or leaves more than UCB has.
+	sure := growing(e, paper.Dropout0, 0.95, one...)
+	judge(t, 4, paper.NotReproduced, nil, with(sure, growing(e, paper.Dropout67, 0.6, 11, 12, 13, 12))...)
+	low := growing(e, paper.GLMUCB, 0.55, 7, 8, 9, 8)
+	judge(t, 4, paper.NotReproduced, nil, greedy, low, rest[2], rest[3], sure, growing(e, paper.Dropout67, 0.6, less...))
 	// One run in four grows linearly, the others do not: the mean decides nothing.
 	mixed := growing(e, paper.Dropout0, 0.8, one...)
 	mixed.Regret[0] = growing(e, "", 1.5, 10).Regret[0]
-	judge(t, 4, paper.Undecided, nil, greedy, ucb, mixed, growing(e, paper.Dropout67, 0.6, one...))
+	judge(t, 4, paper.Undecided, nil, with(mixed, growing(e, paper.Dropout67, 0.6, less...))...)
 	// No regret, no growth.
 	zero := growing(e, paper.Dropout0, 0.95, 9, 0, 11, 10)
-	c = judge(t, 4, paper.Undecided, nil, greedy, ucb, zero, growing(e, paper.Dropout67, 0.6, one...))
+	c = judge(t, 4, paper.Undecided, nil, with(zero, growing(e, paper.Dropout67, 0.6, less...))...)
 	if text := c.Parts[0].Evidence; !strings.Contains(text, "run 1") {
 		t.Errorf("a run without regret is not named: %s", text)
 	}

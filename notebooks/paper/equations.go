@@ -124,6 +124,25 @@ func CriticUpdate(marginal, reward, value []float64) ([]float64, error) {
 	return results[0], nil
 }
 
+// TemporalDifferences evaluates (22) with Sarsa's target,
+//
+//	delta = reward + discount*next - value
+//
+// next being the value of the context that was chosen at the next step of the
+// session. All are [B]; it panics when the lengths differ.
+func TemporalDifferences(reward, discount, next, value []float64) ([]float64, error) {
+	if len(discount) != len(reward) || len(next) != len(reward) || len(value) != len(reward) {
+		panic(fmt.Sprintf("paper: %d rewards, %d discounts, %d next values and %d values", len(reward), len(discount), len(next), len(value)))
+	}
+	results, err := evaluate(func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{graph.Sub(pgcr.SarsaTarget(in[0], in[1], in[2]), in[3])}
+	}, vector(reward), vector(discount), vector(next), vector(value))
+	if err != nil {
+		return nil, err
+	}
+	return results[0], nil
+}
+
 // Centred evaluates [pgcr.ControlVariate]: the values of a batch, [B, M], less
 // their mean.
 func Centred(value [][]float64) ([][]float64, error) {

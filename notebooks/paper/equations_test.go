@@ -151,6 +151,12 @@ func TestActorUpdateByHand(t *testing.T) {
 	}
 }
 
+// 1 + 0.9*0.5 - 0.75 = 0.7, and without a next step 0 - 0.5.
+func TestTemporalDifferences(t *testing.T) {
+	delta, err := paper.TemporalDifferences([]float64{1, 0}, []float64{0.9, 0}, []float64{0.5, 0.5}, []float64{0.75, 0.5})
+	wantNumbers(t, "delta", must(t, delta, err), 0.7, -0.5)
+}
+
 func TestActorUpdateOfASmallBatch(t *testing.T) {
 	if _, err := paper.ActorUpdate([][]float64{{1, 1, 1}, {1, 1, 1}}, [][]float64{{1, 0, 0}, {0, 0, 0}}, 1, 1); err == nil {
 		t.Error("two competitors are drawn from one other step")
@@ -162,6 +168,7 @@ func TestEquationShapes(t *testing.T) {
 		"rivals of several lengths": func() { paper.MarginalProbability(1, [][]float64{{1, 2}, {1}}, 1) },
 		"no rivals":                 func() { paper.MarginalProbability(1, nil, 1) },
 		"fewer values than scores":  func() { paper.ActorUpdate([][]float64{{1, 1}, {1, 1}}, [][]float64{{1, 1}}, 1, 1) },
+		"fewer next values":         func() { paper.TemporalDifferences([]float64{1, 1}, []float64{1, 1}, []float64{1}, []float64{1, 1}) },
 		"fewer rewards":             func() { paper.CriticUpdate([]float64{1, 1}, []float64{1}, []float64{1, 1}) },
 	} {
 		func() {

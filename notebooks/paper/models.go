@@ -88,18 +88,9 @@ func FitRandomChoices(problem envs.Problem, c sim.Contender, seeds []uint64, ste
 	if err != nil {
 		return nil, err
 	}
-	var estimate func(dst []float64, obs envs.Observation) error
-	switch p := policy.(type) {
-	case interface {
-		Values(dst []float64, obs envs.Observation) error
-	}:
-		estimate = p.Values
-	case interface {
-		Scores(dst []float64, obs envs.Observation) error
-	}:
-		estimate = p.Scores
-	default:
-		return nil, fmt.Errorf("paper: %T tells neither values nor scores", policy)
+	estimate, err := estimatesOf(policy)
+	if err != nil {
+		return nil, err
 	}
 	oracle, ok := env.(envs.Oracle)
 	if !ok {
@@ -142,6 +133,21 @@ func FitRandomChoices(problem envs.Problem, c sim.Contender, seeds []uint64, ste
 		}
 	}
 	return fit, nil
+}
+
+// estimatesOf is how a policy tells its estimates, [R, M].
+func estimatesOf(policy envs.Policy) (func(dst []float64, obs envs.Observation) error, error) {
+	switch p := policy.(type) {
+	case interface {
+		Values(dst []float64, obs envs.Observation) error
+	}:
+		return p.Values, nil
+	case interface {
+		Scores(dst []float64, obs envs.Observation) error
+	}:
+		return p.Scores, nil
+	}
+	return nil, fmt.Errorf("paper: %T tells neither values nor scores", policy)
 }
 
 // Correlation is the correlation of the estimates with the expected rewards,

@@ -17,6 +17,7 @@ type FinalRegret struct {
 	Contender   string
 	Mean        Interval // over runs
 	Deviation   float64  // of the runs; NaN when there is one
+	Median      float64  // of the runs
 	Least, Most float64  // of the runs
 }
 
@@ -29,7 +30,7 @@ func FinalRegrets(results []*sim.Result) []FinalRegret {
 			continue
 		}
 		x := final(r)
-		all = append(all, FinalRegret{r.Contender, Mean95(x), stat.StdDev(x, nil), slices.Min(x), slices.Max(x)})
+		all = append(all, FinalRegret{r.Contender, Mean95(x), stat.StdDev(x, nil), median(x), slices.Min(x), slices.Max(x)})
 	}
 	slices.SortStableFunc(all, func(a, b FinalRegret) int { return cmp.Compare(a.Mean.Mean, b.Mean.Mean) })
 	return all
@@ -57,13 +58,7 @@ func Differences(results []*sim.Result, contender string) ([]Difference, error) 
 			return nil, errors.New("paper: " + missing.Evidence)
 		}
 		x, y := final(found[0]), final(found[1])
-		d := Difference{Contender: contender, Than: r.Contender, Mean: Paired95(x, y, 1), Runs: len(x)}
-		for run := range x {
-			if x[run] < y[run] {
-				d.Lower++
-			}
-		}
-		all = append(all, d)
+		all = append(all, Difference{Contender: contender, Than: r.Contender, Mean: Paired95(x, y, 1), Lower: lowerIn(x, y, 1), Runs: len(x)})
 	}
 	if all == nil {
 		return nil, fmt.Errorf("paper: there is nothing to compare %s with", contender)

@@ -9,7 +9,7 @@ import (
 // WriteText writes the claims as text in lines of up to width characters, a
 // paragraph a claim: number and verdict, the claim, and below it every part
 // with a mark of its own verdict: + reproduced, - not reproduced, ? undecided,
-// . not run, and none for a note.
+// . not run, and none for a note; a last line explains the marks.
 func WriteText(w io.Writer, claims []Claim, width int) error {
 	var b strings.Builder
 	for i, c := range claims {
@@ -20,6 +20,9 @@ func WriteText(w io.Writer, claims []Claim, width int) error {
 		for _, p := range c.Parts {
 			wrap(&b, strings.Repeat(" ", 18)+mark[p.Verdict]+" ", p.Evidence, width)
 		}
+	}
+	if len(claims) > 0 {
+		b.WriteString("\n+ reproduced   - not reproduced   ? undecided   . not run\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -125,19 +125,23 @@ func (t *TheoryResult) unbiased() []Part {
 		furthest = math.Max(furthest, math.Max(-b.Low, b.High))
 	}
 	chance := distuv.Binomial{N: float64(len(t.Bias)), P: 0.05}
-	atLeast := 1.0
-	if out > 0 {
-		atLeast = 1 - chance.CDF(float64(out-1))
+	// rarer is the smallest number that chance reaches less often than p.
+	rarer := func(p float64) int {
+		n := 1
+		for n <= len(t.Bias) && 1-chance.CDF(float64(n-1)) >= p {
+			n++
+		}
+		return n
 	}
 	verdict := Reproduced
-	if atLeast < 0.001 {
+	if out >= rarer(0.001) {
 		verdict = NotReproduced
-	} else if atLeast < 0.05 || furthest > SmallBias {
+	} else if out >= rarer(0.05) || furthest > SmallBias {
 		verdict = Undecided
 	}
 	parts := []Part{{
-		fmt.Sprintf("%d of %d contexts have a 95 %% interval of the bias without 0 (by chance %.1f); largest bias %.2g, furthest end of an interval %.2g, limit %v",
-			out, len(t.Bias), 0.05*float64(len(t.Bias)), largest, furthest, SmallBias),
+		fmt.Sprintf("%d of %d contexts have a 95 %% interval of the bias without 0 (by chance %.1f on average; %d would leave it undecided, %d refute it); largest bias %.2g, furthest end of an interval %.2g, limit %v",
+			out, len(t.Bias), 0.05*float64(len(t.Bias)), rarer(0.05), rarer(0.001), largest, furthest, SmallBias),
 		verdict,
 	}}
 	var early []string
