@@ -31,6 +31,8 @@ func TestWriteText(t *testing.T) {
 
 10  not run         C. [section 2]
                   . no result
+
++ reproduced   - not reproduced   ? undecided   . not run
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
