@@ -26,7 +26,7 @@ import (
 //
 // The law of the target is a logistic one,
 //
-//	logit P(again) = user + source + song's fields + artist + song + popularity + taste of the user · traits of the song + time + noise
+//	logit P(again) = user + source + song's fields + artist + song + popularity + taste of the user · traits of the song + habit of the user with the source + time + noise
 //
 // whose terms are normal, or are found by matching the published means of the
 // target by source, language, country and year of a song, counts of its genres,

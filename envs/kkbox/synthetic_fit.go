@@ -23,9 +23,13 @@ func (s *synthetic) drawTargets() {
 	base, baseMean := make([]float32, n), 0.
 	for i := range s.users[:s.Users] {
 		u := &s.users[i]
+		habits := make([]float32, len(typeLevels))
+		for k := range habits {
+			habits[k] = float32(habitSpread * rng.NormFloat64())
+		}
 		for r := s.train.first[i]; r < s.train.first[i+1]; r++ {
 			song := s.train.song[r]
-			base[r] = s.effect[song] + dot(&u.taste, &s.traits[song]) + float32(noiseSpread*rng.NormFloat64())
+			base[r] = s.effect[song] + dot(&u.taste, &s.traits[song]) + habits[s.sources[s.train.source[r]].kind] + float32(noiseSpread*rng.NormFloat64())
 			baseMean += float64(base[r]) / float64(n)
 		}
 	}

@@ -14,14 +14,15 @@ const traits = 4
 const (
 	artistSpread     = .36
 	songSpread       = .25
-	noiseSpread      = .30
-	popularityEffect = .17 // by 1 of log1p(rows)
+	habitSpread      = .50 // of the source_type for one user: its mean by user is among the best features of published models
+	noiseSpread      = .20
+	popularityEffect = .18 // by 1 of log1p(rows)
 
 	// Parts of the match of taste and song: by language, genre and years; by
 	// artist; by song.
 	clusterMatch = .85
 	artistMatch  = .70
-	songMatch    = .52
+	songMatch    = .30
 )
 
 // catalogue is songs.csv and what is behind it. Songs go by rank of popularity,
