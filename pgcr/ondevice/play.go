@@ -24,9 +24,9 @@ func unsuitable(why string) error { return fmt.Errorf("ondevice: %w: %s", ErrUns
 // sim.Options.Player. On a backend without loops, as the Go backend is, the steps
 // of a call follow each other in one graph: the same game, but no gain.
 type Player struct {
-	// Piece is how many steps the device takes in a call; default: 1000, and
-	// fewer where their contexts would take more than 64 MiB. On a backend
-	// without loops: 1.
+	// Piece is how many steps the device takes in a call, rounded up to the next
+	// update; default: 1000, and fewer where their contexts would take more than
+	// 64 MiB. On a backend without loops: 1.
 	Piece int
 
 	// Fallback plays the matches that the device cannot play, and is told why
@@ -52,7 +52,8 @@ func (p Player) Play(ctx context.Context, m sim.Match) error {
 	if err != nil {
 		return err
 	}
-	return g.play(ctx, p.pieceSteps(m, g.program.loops))
+	defer g.free()
+	return g.play(ctx, p.pieceSteps(table, g.program.loops))
 }
 
 // prepare makes policy and environments.
@@ -72,16 +73,16 @@ func (p Player) prepare(m sim.Match) (*table, error) {
 	return newTable(m, script)
 }
 
-// pieceSteps is the number of steps of a call.
-func (p Player) pieceSteps(m sim.Match, loops bool) int {
-	n := p.Piece
+// pieceSteps is the number of steps of a call: whole stretches between updates.
+func (p Player) pieceSteps(t *table, loops bool) int {
+	m, n, every := t.match, p.Piece, t.script.UpdateEvery()
 	if n == 0 && !loops {
 		n = 1
 	} else if n == 0 {
 		spec := m.Problem.Spec()
 		n = min(1000, max(1, (64<<20)/(4*len(m.ProblemSeeds)*spec.Candidates*spec.Dim)))
 	}
-	return min(n, m.Steps)
+	return min((n+every-1)/every*every, t.steps)
 }
 
 // game is a match under way on a device.
@@ -105,11 +106,21 @@ func newGame(t *table) (*game, error) {
 	if g.exec, err = NewExec(backend, g.program.build); err != nil {
 		return nil, err
 	}
-	if g.contexts, err = g.zeros(runs, t.match.Steps, m*width); err != nil {
+	if g.contexts, err = g.zeros(runs, t.steps, m*width); err != nil {
 		return nil, err
 	}
-	g.hist, err = g.zeros(runs, t.match.Steps, 2)
+	g.hist, err = g.zeros(runs, t.steps, 2)
 	return g, err
+}
+
+// free gives the device's memory back.
+func (g *game) free() {
+	g.exec.Finalize()
+	for _, x := range []*tensors.Tensor{g.contexts, g.hist} {
+		if x != nil && x.Ok() {
+			x.MustFinalizeAll()
+		}
+	}
 }
 
 // zeros makes an array on the device, without one of its size on the host where
@@ -139,7 +150,7 @@ func (g *game) explain(err error) error {
 		return err
 	}
 	runs, m := len(g.match.ProblemSeeds), g.spec.Candidates
-	bytes := float64(runs) * float64(g.match.Steps) * float64(m*pgcr.Width(g.spec.Dim)+2) * 4
+	bytes := float64(runs) * float64(g.steps) * float64(m*pgcr.Width(g.spec.Dim)+2) * 4
 	return fmt.Errorf("ondevice: the device's memory is too small: the history of %d runs of %d steps takes %.1f GiB, and twice that while it grows; fewer runs at a time need less (sim.Options.Stack, flag -stack): %w",
 		runs, g.match.Steps, bytes/(1<<30), err)
 }
@@ -147,15 +158,17 @@ func (g *game) explain(err error) error {
 // play lays out piece after piece and has the device play it.
 func (g *game) play(ctx context.Context, steps int) error {
 	laid := make(chan *loaded, 1)
+	done := make(chan struct{})
+	defer close(done)
 	go func() {
 		defer close(laid)
-		for left := g.match.Steps; left > 0; {
+		for left := g.steps; left > 0; {
 			n := min(steps, left)
 			left -= n
 			l := g.load(n)
 			select {
 			case laid <- l:
-			case <-ctx.Done():
+			case <-done:
 				return
 			}
 			if l.err != nil {
@@ -178,7 +191,7 @@ func (g *game) play(ctx context.Context, steps int) error {
 			return err
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // loaded is a piece on the device.
@@ -260,7 +273,7 @@ func (g *game) copyContexts(p *piece) error {
 	return pgcr.EditInputs([]*tensors.Tensor{g.contexts}, func(v [][]float32) {
 		for r := range g.program.runs {
 			for i := range p.steps * m {
-				row := v[0][((r*g.match.Steps+p.first)*m+i)*width:][:width]
+				row := v[0][((r*g.steps+p.first)*m+i)*width:][:width]
 				copy(row, p.contexts[(r*p.steps*m+i)*d:][:d])
 				row[d] = 1
 			}

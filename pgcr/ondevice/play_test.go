@@ -70,7 +70,7 @@ func TestSameAsLoop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const runs, steps = 3, 100
 			want := play(t, sim.PlayMatch, c.problem, c.algorithm, runs, steps)
-			got := play(t, ondevice.Player{Piece: 12}.Play, c.problem, c.algorithm, runs, steps)
+			got := play(t, ondevice.Player{Piece: 13}.Play, c.problem, c.algorithm, runs, steps)
 			if len(got) != steps {
 				t.Fatalf("%d steps recorded, want %d", len(got), steps)
 			}

@@ -74,7 +74,7 @@ func (p program) build(in []*Node) []*Node {
 		s, chosen = p.stretch(func(x *Node, j int) *Node {
 			dims := x.Shape().Dimensions[1:]
 			return Reshape(Slice(x, AxisRange(i+j, i+j+1)), dims...)
-		}, t, s, min(p.script.UpdateEvery(), k-i))
+		}, t, s)
 		slots = append(slots, chosen...)
 	}
 	return append([]*Node{Concatenate(slots, 1), s.hist}, s.params...)
@@ -104,7 +104,6 @@ func (p program) loopBody(g *Graph, in []*Node) []*Node {
 	nodes := p.loopParameters(g, in)
 	i, t := nodes[0], tape{contexts: nodes[2], batch: nodes[3], floats: nodes[4], shared: nodes[5]}
 	s := state{step: nodes[1], hist: nodes[6], params: nodes[7:]}
-	every := p.script.UpdateEvery()
 	s, _ = p.stretch(func(x *Node, j int) *Node {
 		dims := append([]int{1}, x.Shape().Dimensions[1:]...)
 		start := []*Node{AddScalar(i, float64(j))}
@@ -112,8 +111,8 @@ func (p program) loopBody(g *Graph, in []*Node) []*Node {
 			start = append(start, ZerosLike(i))
 		}
 		return Reshape(DynamicSlice(x, start, dims), dims[1:]...)
-	}, t, s, every)
-	return append([]*Node{AddScalar(i, float64(every)), s.step, t.contexts, t.batch, t.floats, t.shared, s.hist}, s.params...)
+	}, t, s)
+	return append([]*Node{AddScalar(i, float64(p.script.UpdateEvery())), s.step, t.contexts, t.batch, t.floats, t.shared, s.hist}, s.params...)
 }
 
 // appendContexts writes the contexts of the tape, [R, K, M*D], into the history,
@@ -131,11 +130,11 @@ func (p program) appendContexts(history, piece, first *Node) *Node {
 	return DynamicUpdateSlice(history, Reshape(wide, p.runs, k, m*pgcr.Width(d)), []*Node{zero, first, zero})
 }
 
-// stretch is so many steps, and the update after them if they are as many as
-// UpdateEvery asks for. at takes step j out of a tape, j being 0 at the first
-// step of the stretch. It returns what was chosen, [R, 1] a step.
-func (p program) stretch(at func(x *Node, j int) *Node, t tape, s state, steps int) (state, []*Node) {
-	m := p.spec.Candidates
+// stretch is the steps up to an update, and the update. at takes step j out of a
+// tape, j being 0 at the first step of the stretch. It returns what was chosen,
+// [R, 1] a step.
+func (p program) stretch(at func(x *Node, j int) *Node, t tape, s state) (state, []*Node) {
+	m, steps := p.spec.Candidates, p.script.UpdateEvery()
 	var slots []*Node
 	var nodes pgcr.TapeNodes
 	for j := range steps {
@@ -152,9 +151,7 @@ func (p program) stretch(at func(x *Node, j int) *Node, t tape, s state, steps i
 		s.step = OnePlus(s.step)
 		slots = append(slots, Reshape(slot, p.runs, 1))
 	}
-	if steps == p.script.UpdateEvery() {
-		s.params = p.script.Learn(s.params, nodes, &drawn{p, t.contexts, s.hist, at(t.batch, steps-1), nil})
-	}
+	s.params = p.script.Learn(s.params, nodes, &drawn{p, t.contexts, s.hist, at(t.batch, steps-1), nil})
 	return s, slots
 }
 

@@ -22,9 +22,14 @@ type table struct {
 	spec   envs.Spec
 	size   pgcr.TapeSize
 	groups []*group
+	steps  int // those of the match, rounded up to the next update; what comes after the match is not recorded
 	laid   int // steps laid out so far
 	oracle bool
 }
+
+// maxStretch bounds the steps between updates, which are written out in the
+// graph.
+const maxStretch = 128
 
 // group is some neighbouring runs with an environment of their own: a run does
 // not depend on those beside it, so groups can be laid out at the same time.
@@ -52,6 +57,11 @@ type piece struct {
 
 func newTable(m sim.Match, script pgcr.Script) (*table, error) {
 	t := &table{match: m, script: script, spec: m.Problem.Spec(), size: script.Tape(), oracle: true}
+	every := script.UpdateEvery()
+	if every > maxStretch {
+		return nil, unsuitable(fmt.Sprintf("%T learns every %d steps only; at most %d are played between updates", m.Algorithm, every, maxStretch))
+	}
+	t.steps = (m.Steps + every - 1) / every * every
 	runs := len(m.ProblemSeeds)
 	n := min(runs, runtime.GOMAXPROCS(0))
 	for i := range n {
@@ -150,7 +160,7 @@ func (t *table) lay(g *group, p *piece) error {
 			batch := p.batch[(k*runs+r)*b : (k*runs+r+1)*b]
 			t.script.Lay(r, p.first+k, pgcr.TapeRow{Floats: floats[:t.size.Floats], Batch: batch, Order: g.order})
 			for j := range batch {
-				batch[j] += int32(r * t.match.Steps)
+				batch[j] += int32(r * t.steps)
 			}
 			at := r*p.steps + k
 			contexts, from := p.contexts[at*m*d:(at+1)*m*d], obs.Contexts[i*m*d:(i+1)*m*d]
@@ -209,7 +219,7 @@ func (t *table) record(p *piece, slots []float32) error {
 	if t.oracle {
 		regret = make([]float64, runs)
 	}
-	for k := range p.steps {
+	for k := range min(p.steps, t.match.Steps-p.first) {
 		for r := range runs {
 			at, slot := r*p.steps+k, slots[r*p.steps+k]
 			if !(slot >= 0) {
