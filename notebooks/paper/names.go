@@ -74,5 +74,4 @@ var Titles = map[string]string{
 	TuningValuesMixed:     "Tuning of value networks, mixed rewards",
 
 	TuningMusicStateless: "Tuning, music without states",
-	TuningMusicState:     "Tuning, music with states",
 }
