@@ -46,9 +46,16 @@ func TestDataCurves(t *testing.T) {
 			t.Errorf("%v of the users have at most %v rows, want %v", users.Y[k], n, want)
 		}
 	}
-	// One song of three has half of the rows, two have three quarters.
-	songs := paper.SongShares(tinyData())[1]
-	if len(songs.X) != 3 || !alike(songs.X[0], 1./3) || songs.Y[0] != 0.5 || songs.Y[1] != 0.75 || songs.Y[2] != 1 {
+	// 200 songs, song k being heard by the first 200-k users: the first 100 have
+	// 200+199+...+101 of 200+199+...+1 rows.
+	many := &kkbox.Dataset{Users: make([]kkbox.User, 200), Songs: make([]kkbox.Song, 201)}
+	for song := range 200 {
+		for user := range 200 - song {
+			many.Song, many.User = append(many.Song, int32(song)), append(many.User, int32(user))
+		}
+	}
+	songs := paper.SongShares(many)[1]
+	if songs.X[0] != 100 || !alike(songs.Y[0], 15050./20100) || songs.X[len(songs.X)-1] != 200 || songs.Y[len(songs.Y)-1] != 1 {
 		t.Errorf("shares are %+v", songs)
 	}
 }

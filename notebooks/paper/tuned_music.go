@@ -18,7 +18,8 @@ type tunedMusic struct {
 }
 
 // What the paper says of the networks (sections 6.3.1 and 6.3.2). It learns all
-// of them at one rate, which it does not tell.
+// of them at one rate, which it does not tell; here each has the rate that its
+// tuning chose.
 const musicBatch = 256
 
 // musicUpdateEvery is after how many steps the networks learn, and ours: the
@@ -37,24 +38,23 @@ var (
 // changes what comes, which is a bandit, whose gamma is 0.
 const musicDiscount = 0.9
 
-var tunedMusicStateless = tunedMusic{
-	pgcr:          musicPGCR(musicStatelessHidden, 0, 0.001),
-	vanilla:       musicVanilla(musicStatelessHidden, 0, 0.001),
-	epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStatelessHidden, 0.001)},
-	greedy:        neural.Greedy{Settings: musicValues(musicStatelessHidden, 0.001)},
-	glmUCB:        baselines.GLMUCB{Alpha: 0.1},
-	thompson:      baselines.LogisticThompson{Scale: 0.1},
-	linUCB:        baselines.LinUCB{Alpha: 0.1},
-}
+// What TuningMusicStateless chose.
+var tunedMusicStateless = settingsOfMusic(musicStatelessHidden, 0)
 
-var tunedMusicState = tunedMusic{
-	pgcr:          musicPGCR(musicStateHidden, musicDiscount, 0.001),
-	vanilla:       musicVanilla(musicStateHidden, musicDiscount, 0.001),
-	epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStateHidden, 0.001)},
-	greedy:        neural.Greedy{Settings: musicValues(musicStateHidden, 0.001)},
-	glmUCB:        baselines.GLMUCB{Alpha: 0.1},
-	thompson:      baselines.LogisticThompson{Scale: 0.1},
-	linUCB:        baselines.LinUCB{Alpha: 0.1},
+// The experiment with states has the settings of the one without, see
+// TuningMusicStateless.
+var tunedMusicState = settingsOfMusic(musicStateHidden, musicDiscount)
+
+func settingsOfMusic(hidden []int, discount float64) tunedMusic {
+	return tunedMusic{
+		pgcr:          musicPGCR(hidden, discount, 0.001),
+		vanilla:       musicVanilla(hidden, discount, 0.01),
+		epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(hidden, 0.001)},
+		greedy:        neural.Greedy{Settings: musicValues(hidden, 0.01)},
+		glmUCB:        baselines.GLMUCB{Alpha: 0.3},
+		thompson:      baselines.LogisticThompson{Scale: 0.3},
+		linUCB:        baselines.LinUCB{Alpha: 0.1},
+	}
 }
 
 func musicPGCR(hidden []int, discount, rate float64) pgcr.Config {
