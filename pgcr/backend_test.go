@@ -9,6 +9,8 @@ import (
 	_ "github.com/gomlx/compute/gobackend"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/contextrec/contextrec/pgcr"
 )
 
 var backend compute.Backend
@@ -60,4 +62,14 @@ func normal(rng *rand.Rand, dims ...int) *tensors.Tensor {
 
 func fixed(v float64, dims ...int) *tensors.Tensor {
 	return tensors.FromScalarAndDimensions(v, dims...)
+}
+
+// bothForms runs a test with the graphs of the Go backend and with those of a
+// backend that fuses operations.
+func bothForms(test func()) {
+	defer pgcr.FuseAll(false)
+	for _, fuse := range []bool{false, true} {
+		pgcr.FuseAll(fuse)
+		test()
+	}
 }

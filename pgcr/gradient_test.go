@@ -67,10 +67,12 @@ func TestNetworkGradient(t *testing.T) {
 				}
 				k := len(params)
 				forward := func(in []*Node) pgcr.Pass { return net.Forward(in[:k], in[k], in[k+3]) }
-				checkGradient(t,
-					func(in []*Node) *Node { return ReduceAllSum(Mul(forward(in).Output, in[k+2])) },
-					func(in []*Node) []*Node { return forward(in).Gradient(in[k+2], in[k+1]) },
-					append(params, columns, rows, weights, mask))
+				bothForms(func() {
+					checkGradient(t,
+						func(in []*Node) *Node { return ReduceAllSum(Mul(forward(in).Output, in[k+2])) },
+						func(in []*Node) []*Node { return forward(in).Gradient(in[k+2], in[k+1]) },
+						append(params, columns, rows, weights, mask))
+				})
 			})
 		}
 	}
@@ -130,20 +132,22 @@ func TestMarginalGradient(t *testing.T) {
 				estimate := func(in []*Node) (*Node, func(*Node) (*Node, *Node)) {
 					return estimator.Estimate(in[0], rivals(in), Scalar(in[0].Graph(), in[0].DType(), kappa), candidates)
 				}
-				checkGradient(t,
-					func(in []*Node) *Node {
-						p, _ := estimate(in)
-						return pgcr.ActorLoss(p, in[len(in)-1], batch)
-					},
-					func(in []*Node) []*Node {
-						p, pull := estimate(in)
-						own, others := pull(Gradient(pgcr.ActorLoss(p, in[len(in)-1], batch), p)[0])
-						if sessions {
-							return []*Node{own, others}
-						}
-						return []*Node{own}
-					},
-					append(inputs, values))
+				bothForms(func() {
+					checkGradient(t,
+						func(in []*Node) *Node {
+							p, _ := estimate(in)
+							return pgcr.ActorLoss(p, in[len(in)-1], batch)
+						},
+						func(in []*Node) []*Node {
+							_, pull := estimate(in)
+							own, others := pull(pgcr.ActorSlope(in[len(in)-1], batch))
+							if sessions {
+								return []*Node{own, others}
+							}
+							return []*Node{own}
+						},
+						append(inputs, values))
+				})
 			})
 		}
 	}
@@ -153,9 +157,9 @@ func TestCriticGradients(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	value, marginal, target := normal(rng, 2, 5), normal(rng, 2, 5), normal(rng, 2, 5)
 	loss := func(in []*Node) *Node { return pgcr.CriticLoss(in[1], in[2], in[0]) }
-	checkGradient(t, loss, func(in []*Node) []*Node { return Gradient(loss(in), in[0]) }, []*tensors.Tensor{value, marginal, target})
+	checkGradient(t, loss, func(in []*Node) []*Node { return []*Node{pgcr.CriticSlope(in[1], in[2], in[0])} }, []*tensors.Tensor{value, marginal, target})
 	plain := func(in []*Node) *Node { return pgcr.ValueLoss(in[1], in[0]) }
-	checkGradient(t, plain, func(in []*Node) []*Node { return Gradient(plain(in), in[0]) }, []*tensors.Tensor{value, target})
+	checkGradient(t, plain, func(in []*Node) []*Node { return []*Node{pgcr.ValueSlope(in[1], in[0])} }, []*tensors.Tensor{value, target})
 }
 
 func TestLogProbabilitiesGradient(t *testing.T) {

@@ -81,8 +81,7 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	if in.next != nil || in.nextRows != nil {
 		target = SarsaTarget(in.reward, in.discount, in.forward(critic, in.critic[:kc], in.next, in.nextRows, nil).Output)
 	}
-	criticLoss := CriticLoss(marginalChosen, target, chosenValue)
-	slope := Gradient(criticLoss, chosenValue)[0]
+	slope := criticSlope(marginalChosen, target, chosenValue)
 	var criticGrads []*Node
 	if in.chosen != nil {
 		criticGrads = value.Gradient(slope, in.chosenRows)
@@ -98,8 +97,7 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	if in.ready != nil {
 		actionValue = Mul(actionValue, in.ready)
 	}
-	actorLoss := ActorLoss(marginal, actionValue, b)
-	dScores, dRivals := pull(Gradient(actorLoss, marginal)[0])
+	dScores, dRivals := pull(actorSlope(actionValue, b))
 	actorGrads := scores.Gradient(dScores, in.rows)
 	if rivalScores != nil && dRivals != nil {
 		for i, g := range rivals.Gradient(Reshape(dRivals, in.run, -1), in.rivalRows) {
@@ -127,8 +125,8 @@ func (in updateInputs) pick(x *Node) *Node {
 // unpick puts values of the chosen contexts, [R, B], in their places among zeros,
 // [R, B*M].
 func (in updateInputs) unpick(x *Node) *Node {
-	wide := BroadcastToDims(Reshape(x, in.run, in.batch, 1), in.run, in.batch, in.candidates)
-	return Mul(Reshape(wide, in.run, in.batch*in.candidates), in.picked)
+	picked := Reshape(in.picked, in.run, in.batch, in.candidates)
+	return Reshape(Mul(Reshape(x, in.run, in.batch, 1), picked), in.run, in.batch*in.candidates)
 }
 
 func newLearner(a *Agent, sessions bool) (*learner, error) {

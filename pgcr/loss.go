@@ -16,6 +16,13 @@ func ActorLoss(marginal, actionValue *Node, batch int) *Node {
 	return Neg(DivScalar(ReduceAllSum(Mul(marginal, StopGradient(actionValue))), float64(batch)))
 }
 
+// actorSlope is the gradient of ActorLoss with respect to marginal, [R, B*M].
+// Slopes are written out, because the Go backend cannot loop over graphs with the
+// broadcasts that automatic differentiation makes of sums.
+func actorSlope(actionValue *Node, batch int) *Node {
+	return MulScalar(actionValue, -1/float64(batch))
+}
+
 // ControlVariate subtracts from each run's action values, [R, n], their mean
 // over the batch. In expectation it leaves the actor update as it is, because
 // the mean over contexts of their marginal probability is 1/M whatever theta
@@ -47,9 +54,20 @@ func CriticLoss(marginal, target, value *Node) *Node {
 	return DivScalar(ReduceAllSum(Mul(StopGradient(marginal), Square(delta))), 2*float64(batch))
 }
 
+// criticSlope is the gradient of CriticLoss with respect to value, [R, B].
+func criticSlope(marginal, target, value *Node) *Node {
+	return Mul(marginal, ValueSlope(target, value))
+}
+
 // ValueLoss is the unweighted mean squared error (17) of value-based policies,
 // halved and summed over runs. target and value are [R, B].
 func ValueLoss(target, value *Node) *Node {
 	batch := value.Shape().Dimensions[1]
 	return DivScalar(ReduceAllSum(Square(Sub(StopGradient(target), value))), 2*float64(batch))
+}
+
+// ValueSlope is the gradient of ValueLoss with respect to value, [R, B].
+func ValueSlope(target, value *Node) *Node {
+	batch := value.Shape().Dimensions[1]
+	return MulScalar(Sub(target, value), -1/float64(batch))
 }

@@ -92,7 +92,9 @@ func (n Network) Init(rng *rand.Rand) [][]float32 {
 // backend it is the number of passes, and products that keep to the fast kernels.
 // Each function that differs says so in one place, and computes the same up to
 // rounding.
-func fuses(x *Node) bool { return x.Graph().Backend().Name() != "Go Backend" }
+func fuses(x *Node) bool { return fusesAll || x.Graph().Backend().Name() != "Go Backend" }
+
+var fusesAll bool // set by tests of what other backends are given
 
 // Pass is a forward pass: the output and what its gradient needs.
 type Pass struct {

@@ -149,16 +149,13 @@ func groups(odds *Node, resamples int) *Node {
 	return BroadcastToDims(one, runs, resamples, rivals)
 }
 
-// repeatRows turns [R, n] into [R, times, n]. Concatenation is the cheapest
-// broadcast on the Go backend.
+// repeatRows turns [R, n] into [R, times, n], or what is broadcast to it.
+// Concatenation is the cheapest broadcast on the Go backend.
 func repeatRows(x *Node, times int) *Node {
 	dims := x.Shape().Dimensions
 	row := Reshape(x, dims[0], 1, dims[1])
-	if times == 1 {
+	if times == 1 || fuses(x) {
 		return row
-	}
-	if fuses(x) {
-		return BroadcastToDims(row, dims[0], times, dims[1])
 	}
 	rows := make([]*Node, times)
 	for i := range rows {

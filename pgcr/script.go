@@ -3,6 +3,7 @@ package pgcr
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -208,11 +209,10 @@ func sampleNodes(p, u *Node, m int) *Node {
 			below[i][j] = 1
 		}
 	}
-	wide := BroadcastToDims(Reshape(p, runs, 1, m), runs, m, m)
-	sums := ReduceSum(Mul(wide, BroadcastToDims(Reshape(Const(g, below), 1, m, m), runs, m, m)), 2)
-	passed := ReduceSum(ConvertDType(GreaterOrEqual(BroadcastToDims(u, runs, m), sums), p.DType()), 1)
+	sums := ReduceSum(Mul(Reshape(p, runs, 1, m), Reshape(Const(g, below), 1, m, m)), 2)
+	passed := ReduceSum(ConvertDType(GreaterOrEqual(u, sums), p.DType()), 1)
 	positive := ConvertDType(GreaterThan(p, ZerosLike(p)), p.DType())
-	last := ReduceMax(Mul(positive, BroadcastToDims(Reshape(Const(g, index), 1, m), runs, m)), 1)
+	last := ReduceMax(Mul(positive, Reshape(Const(g, index), 1, m)), 1)
 	whole := Slice(sums, AxisRange(), AxisRange(m-1, m))
 	ok := Equal(whole, whole) // not so for NaN
 	return Where(Reshape(ok, runs), Min(passed, last), Neg(OnesLike(last)))
@@ -226,8 +226,7 @@ func ByCandidate(values, slot *Node) *Node {
 	}
 	dims := values.Shape().Dimensions
 	runs, m := dims[0], dims[1]
-	wide := BroadcastToDims(Reshape(values, runs, 1, m), runs, m, m)
-	return ReduceSum(Mul(wide, OneHotSlots(slot, m)), 2)
+	return ReduceSum(Mul(Reshape(values, runs, 1, m), OneHotSlots(slot, m)), 2)
 }
 
 // SlotOf returns the slot of a candidate of each run, [R] float32, where slot is
@@ -249,12 +248,7 @@ func OneHotSlots(x *Node, m int) *Node {
 	for i := range index {
 		index[i] = float32(i)
 	}
-	ones := make([]int, len(dims), len(dims)+1)
-	for i := range ones {
-		ones[i] = 1
-	}
-	full := append(append([]int{}, dims...), m)
-	places := BroadcastToDims(Reshape(Const(x.Graph(), index), append(ones, m)...), full...)
-	wide := BroadcastToDims(Reshape(x, append(append([]int{}, dims...), 1)...), full...)
-	return ConvertDType(Equal(wide, places), x.DType())
+	ones := slices.Repeat([]int{1}, len(dims))
+	places := Reshape(Const(x.Graph(), index), append(ones, m)...)
+	return ConvertDType(Equal(Reshape(x, append(slices.Clone(dims), 1)...), places), x.DType())
 }

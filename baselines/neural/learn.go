@@ -50,7 +50,7 @@ func updateGraph(network pgcr.Network, in updateInputs) []*Node {
 	if in.next != nil {
 		target = pgcr.SarsaTarget(in.reward, in.discount, network.Forward(in.params[:k], in.next, in.mask).Output)
 	}
-	slope := Gradient(pgcr.ValueLoss(target, value.Output), value.Output)[0]
+	slope := pgcr.ValueSlope(target, value.Output)
 	if in.ready != nil {
 		slope = Mul(slope, in.ready)
 	}

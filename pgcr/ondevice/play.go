@@ -21,12 +21,11 @@ var ErrUnsuitable = errors.New("cannot be played on the device")
 func unsuitable(why string) error { return fmt.Errorf("ondevice: %w: %s", ErrUnsuitable, why) }
 
 // A Player plays matches on the device of the policies' backend. Its Play is a
-// sim.Options.Player. On a backend without loops, as the Go backend is, the steps
-// of a call follow each other in one graph: the same game, but no gain.
+// sim.Options.Player. On the Go backend it is slower than sim.PlayMatch.
 type Player struct {
 	// Piece is how many steps the device takes in a call, rounded up to the next
 	// update; default: 1000, and fewer where their contexts would take more than
-	// 64 MiB. On a backend without loops: 1.
+	// 64 MiB.
 	Piece int
 
 	// Fallback plays the matches that the device cannot play, and is told why
@@ -53,7 +52,7 @@ func (p Player) Play(ctx context.Context, m sim.Match) error {
 		return err
 	}
 	defer g.free()
-	return g.play(ctx, p.pieceSteps(table, g.program.loops))
+	return g.play(ctx, p.pieceSteps(table))
 }
 
 // prepare makes policy and environments.
@@ -74,13 +73,10 @@ func (p Player) prepare(m sim.Match) (*table, error) {
 }
 
 // pieceSteps is the number of steps of a call: whole stretches between updates.
-func (p Player) pieceSteps(t *table, loops bool) int {
-	m, n, every := t.match, p.Piece, t.script.UpdateEvery()
-	if n == 0 && !loops {
-		n = 1
-	} else if n == 0 {
-		spec := m.Problem.Spec()
-		n = min(1000, max(1, (64<<20)/(4*len(m.ProblemSeeds)*spec.Candidates*spec.Dim)))
+func (p Player) pieceSteps(t *table) int {
+	n, every := p.Piece, t.script.UpdateEvery()
+	if n == 0 {
+		n = min(1000, max(1, (64<<20)/(4*len(t.match.ProblemSeeds)*t.spec.Candidates*t.spec.Dim)))
 	}
 	return min((n+every-1)/every*every, t.steps)
 }
@@ -100,7 +96,7 @@ func newGame(t *table) (*game, error) {
 	g := &game{
 		table:   t,
 		backend: backend,
-		program: program{script: t.script, spec: t.spec, size: t.size, runs: runs, loops: hasLoops(backend)},
+		program: program{script: t.script, spec: t.spec, size: t.size, runs: runs, slices: hasSlices(backend)},
 	}
 	var err error
 	if g.exec, err = NewExec(backend, g.program.build); err != nil {
@@ -126,7 +122,7 @@ func (g *game) free() {
 // zeros makes an array on the device, without one of its size on the host where
 // the device has its own memory.
 func (g *game) zeros(dims ...int) (*tensors.Tensor, error) {
-	if !g.program.loops {
+	if !g.program.slices {
 		return pgcr.NewInput(g.backend, dims...)
 	}
 	exec, err := NewExec(g.backend, func(like *Node) *Node {
@@ -217,7 +213,7 @@ func (g *game) load(steps int) *loaded {
 // call plays a piece and returns the slots that were chosen, [R, K].
 func (g *game) call(l *loaded) ([]float32, error) {
 	args := []any{tensors.FromScalar(int32(l.first))}
-	if !g.program.loops {
+	if !g.program.slices {
 		if err := g.copyContexts(l.piece); err != nil {
 			return nil, err
 		}
@@ -225,7 +221,7 @@ func (g *game) call(l *loaded) ([]float32, error) {
 	for _, x := range l.inputs {
 		args = append(args, x)
 	}
-	if g.program.loops {
+	if g.program.slices {
 		for _, x := range []*tensors.Tensor{g.contexts, g.hist} {
 			buffer, err := DonateTensorBuffer(x, g.backend, 0)
 			if err != nil {
@@ -256,7 +252,7 @@ func (g *game) call(l *loaded) ([]float32, error) {
 	for _, p := range g.script.Parameters() {
 		rest = p.Replace(rest)
 	}
-	if g.program.loops {
+	if g.program.slices {
 		g.contexts = rest[0]
 	}
 	for _, x := range append(l.inputs, results[0]) {

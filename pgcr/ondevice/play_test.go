@@ -51,6 +51,19 @@ func play(t *testing.T, player func(context.Context, sim.Match) error, problem e
 	return seen
 }
 
+func compare(t *testing.T, got, want []step) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d steps recorded, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !slices.Equal(got[i].actions, want[i].actions) || !slices.Equal(got[i].reward, want[i].reward) ||
+			!slices.Equal(got[i].regret, want[i].regret) || got[i].first != want[i].first {
+			t.Fatalf("step %d: got %v, want %v", i+1, got[i], want[i])
+		}
+	}
+}
+
 // The device plays the same game as the loop: every action, reward and regret of
 // every step is the same. The two sum in different orders, so a rounding may
 // decide one of some thousand decisions, and of fewer at high rates: in the first
@@ -70,16 +83,7 @@ func TestSameAsLoop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const runs, steps = 3, 100
 			want := play(t, sim.PlayMatch, c.problem, c.algorithm, runs, steps)
-			got := play(t, ondevice.Player{Piece: 13}.Play, c.problem, c.algorithm, runs, steps)
-			if len(got) != steps {
-				t.Fatalf("%d steps recorded, want %d", len(got), steps)
-			}
-			for i := range want {
-				if !slices.Equal(got[i].actions, want[i].actions) || !slices.Equal(got[i].reward, want[i].reward) ||
-					!slices.Equal(got[i].regret, want[i].regret) || got[i].first != want[i].first {
-					t.Fatalf("step %d: got %v, want %v", i+1, got[i], want[i])
-				}
-			}
+			compare(t, play(t, ondevice.Player{Piece: 13}.Play, c.problem, c.algorithm, runs, steps), want)
 		})
 	}
 }

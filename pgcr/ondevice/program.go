@@ -18,7 +18,7 @@ type program struct {
 	spec   envs.Spec
 	size   pgcr.TapeSize
 	runs   int
-	loops  bool // whether the backend has While and what belongs to it; else the steps follow each other in the graph
+	slices bool // whether the backend has dynamic slices, as the Go backend has not
 }
 
 // state is what goes from step to step.
@@ -36,48 +36,60 @@ type tape struct {
 	shared   *Node // [K, S]
 }
 
-// hasLoops tells whether a backend can run the loop by itself. Backends do not
-// tell of While, but one without dynamic slices has no use for it.
-func hasLoops(backend compute.Backend) bool {
+// hasSlices tells whether a backend has dynamic slices.
+func hasSlices(backend compute.Backend) bool {
 	ops := backend.Capabilities().Operations
 	return ops[compute.OpTypeDynamicSlice] && ops[compute.OpTypeDynamicUpdateSlice]
 }
 
-// build is the graph. Inputs: first (the number of the tape's first step,
+// build is the graph, a loop over the tape. Inputs: first (the number of the tape's first step,
 // scalar), contexts of the tape [R, K, M*D] (of the history, where the backend
-// has no loops), batch, floats, shared, contexts of the history, hist, params.
-// Results: the slots that were chosen, [R, K], hist, params, and the contexts of
-// the history, where the backend has loops.
+// has no dynamic slices), batch, floats, shared, contexts of the history, hist,
+// params. Results: the slots that were chosen, [R, K], hist, params, and the
+// contexts of the history, where the backend has dynamic slices.
 func (p program) build(in []*Node) []*Node {
+	g := in[0].Graph()
 	first, piece, history := in[0], in[1], in[5]
-	t := tape{batch: in[2], floats: in[3], shared: in[4]}
-	k := t.shared.Shape().Dimensions[0]
-	s := state{step: first, hist: in[6], params: in[7:]}
-	if p.loops {
-		body := NewClosure(first.Graph(), func(g *Graph) []*Node { return p.loopBody(g, in) })
+	k := in[2].Shape().Dimensions[0]
+	// First of all the body: GoMLX keeps one node for all scalars of the same value
+	// in a graph, and the body must not use any of another function.
+	body := NewClosure(g, func(g *Graph) []*Node { return p.loopBody(g, in) })
+	cond := NewClosure(g, func(g *Graph) []*Node {
+		nodes := p.loopParameters(g, in)
+		return []*Node{LessThan(nodes[0], number(g, k))}
+	})
+	if p.slices {
 		history = p.appendContexts(history, piece, first)
-		cond := NewClosure(first.Graph(), func(g *Graph) []*Node {
-			nodes := p.loopParameters(g, in)
-			return []*Node{LessThan(nodes[0], number(g, k))}
-		})
-		zero := number(first.Graph(), 0)
-		initial := append([]*Node{zero, first, history, t.batch, t.floats, t.shared, s.hist}, s.params...)
-		results := While(cond, body, initial...)
-		s.hist, s.params = results[6], results[7:]
-		slots := DynamicSlice(s.hist, []*Node{zero, first, zero}, []int{p.runs, k, 1})
-		return append(append([]*Node{Reshape(slots, p.runs, k), s.hist}, s.params...), history)
 	}
-	t.contexts = history
-	var slots []*Node
-	for i := 0; i < k; i += p.script.UpdateEvery() {
-		var chosen []*Node
-		s, chosen = p.stretch(func(x *Node, j int) *Node {
-			dims := x.Shape().Dimensions[1:]
-			return Reshape(Slice(x, AxisRange(i+j, i+j+1)), dims...)
-		}, t, s)
-		slots = append(slots, chosen...)
+	initial := append([]*Node{number(g, 0), first, history}, in[2:5]...)
+	results := While(cond, body, append(initial, in[6:]...)...)
+	hist, params := results[6], results[7:]
+	slots := Reshape(Slice(p.take(hist, 1, first, k), AxisRange(), AxisRange(), AxisRange(0, 1)), p.runs, k)
+	results = append([]*Node{slots, hist}, params...)
+	if p.slices {
+		results = append(results, history)
 	}
-	return append([]*Node{Concatenate(slots, 1), s.hist}, s.params...)
+	return results
+}
+
+// take returns n of x from start on along the leading or the second axis.
+func (p program) take(x *Node, axis int, start *Node, n int) *Node {
+	dims := x.Shape().Dimensions
+	if p.slices {
+		starts, size := make([]*Node, len(dims)), append([]int{}, dims...)
+		for i := range starts {
+			starts[i] = number(x.Graph(), 0)
+		}
+		starts[axis], size[axis] = start, n
+		return DynamicSlice(x, starts, size)
+	}
+	places := Add(Iota(x.Graph(), shapes.Make(dtypes.Int32, n, 1), 0), start)
+	if axis == 0 {
+		return Gather(x, places)
+	}
+	rows := Iota(x.Graph(), shapes.Make(dtypes.Int32, dims[0], n, 1), 0)
+	rows = Add(Mul(rows, number(x.Graph(), dims[1])), Reshape(places, 1, n, 1))
+	return Gather(Reshape(x, append([]int{dims[0] * dims[1]}, dims[2:]...)...), rows)
 }
 
 // number is a constant of its own. GoMLX keeps one node for all scalars of the
@@ -104,13 +116,8 @@ func (p program) loopBody(g *Graph, in []*Node) []*Node {
 	nodes := p.loopParameters(g, in)
 	i, t := nodes[0], tape{contexts: nodes[2], batch: nodes[3], floats: nodes[4], shared: nodes[5]}
 	s := state{step: nodes[1], hist: nodes[6], params: nodes[7:]}
-	s, _ = p.stretch(func(x *Node, j int) *Node {
-		dims := append([]int{1}, x.Shape().Dimensions[1:]...)
-		start := []*Node{AddScalar(i, float64(j))}
-		for range dims[1:] {
-			start = append(start, ZerosLike(i))
-		}
-		return Reshape(DynamicSlice(x, start, dims), dims[1:]...)
+	s = p.stretch(func(x *Node, j int) *Node {
+		return Reshape(p.take(x, 0, Add(i, number(g, j)), 1), x.Shape().Dimensions[1:]...)
 	}, t, s)
 	return append([]*Node{AddScalar(i, float64(p.script.UpdateEvery())), s.step, t.contexts, t.batch, t.floats, t.shared, s.hist}, s.params...)
 }
@@ -133,9 +140,8 @@ func (p program) appendContexts(history, piece, first *Node) *Node {
 // stretch is the steps up to an update, and the update. at takes step j out of a
 // tape, j being 0 at the first step of the stretch. It returns what was chosen,
 // [R, 1] a step.
-func (p program) stretch(at func(x *Node, j int) *Node, t tape, s state) (state, []*Node) {
+func (p program) stretch(at func(x *Node, j int) *Node, t tape, s state) state {
 	m, steps := p.spec.Candidates, p.script.UpdateEvery()
-	var slots []*Node
 	var nodes pgcr.TapeNodes
 	for j := range steps {
 		floats := at(t.floats, j)
@@ -149,28 +155,21 @@ func (p program) stretch(at func(x *Node, j int) *Node, t tape, s state) (state,
 		reward := ReduceSum(Mul(pgcr.ByCandidate(hot, nodes.Slot), rewards), 1)
 		s.hist = p.put(s.hist, Concatenate([]*Node{Reshape(slot, p.runs, 1, 1), Reshape(reward, p.runs, 1, 1)}, 2), s.step)
 		s.step = OnePlus(s.step)
-		slots = append(slots, Reshape(slot, p.runs, 1))
 	}
 	s.params = p.script.Learn(s.params, nodes, &drawn{p, t.contexts, s.hist, at(t.batch, steps-1), nil})
-	return s, slots
+	return s
 }
 
 // current is the contexts of a step, [R, M, Width].
 func (p program) current(contexts, step *Node) *Node {
 	dims := contexts.Shape().Dimensions
-	var row *Node
-	if p.loops {
-		row = DynamicSlice(contexts, []*Node{ZerosLike(step), step, ZerosLike(step)}, []int{dims[0], 1, dims[2]})
-	} else {
-		rows := Add(MulScalar(Iota(step.Graph(), shapes.Make(dtypes.Int32, dims[0], 1), 0), float64(dims[1])), step)
-		row = Gather(Reshape(contexts, dims[0]*dims[1], dims[2]), rows)
-	}
+	row := p.take(contexts, 1, step, 1)
 	return Reshape(row, dims[0], p.spec.Candidates, dims[2]/p.spec.Candidates)
 }
 
 // put writes x, [R, 1, 2], at a step.
 func (p program) put(hist, x, step *Node) *Node {
-	if p.loops {
+	if p.slices {
 		return DynamicUpdateSlice(hist, x, []*Node{ZerosLike(step), step, ZerosLike(step)})
 	}
 	dims := hist.Shape().Dimensions

@@ -17,8 +17,7 @@ import (
 // TimeUpdate measures an update alone, without deciding and drawing: the script's
 // Learn on one batch of random contexts, again and again. It returns the time of
 // an update of all runs, the shortest in three calls of so many updates, and what
-// the first call took, compilation included. Where the backend has no loops, a
-// call is one update.
+// the first call took, compilation included.
 //
 // The script's parameters are those of so many updates afterwards.
 func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first time.Duration, err error) {
@@ -66,14 +65,7 @@ func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first 
 		batch := timedBatch{n[0], n[1], n[2]}
 		return script.Learn(n[len(fixed):], pgcr.TapeNodes{Floats: n[3], Shared: n[4]}, batch)
 	}
-	loops := hasLoops(backend)
-	if !loops {
-		updates = 1
-	}
 	exec, err := NewExec(backend, func(in []*Node) []*Node {
-		if !loops {
-			return learn(in)
-		}
 		g := in[0].Graph()
 		declare := func() []*Node {
 			nodes := []*Node{Parameter(g, "i", shapes.Make(dtypes.Int32))}
