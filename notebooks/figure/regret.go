@@ -92,7 +92,7 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 			return nil, fmt.Errorf("figure: contender %q of %q has %d steps, fewer than an episode of %d", r.Contender, r.Experiment, r.Steps, episode)
 		}
 	}
-	return bands(results, curves, Axes{X: "step", Y: fmt.Sprintf("reward a step in episodes of %s steps", number(float64(episode), 0))}, opt)
+	return bands(results, curves, Axes{X: fmt.Sprintf("step, in episodes of %s", number(float64(episode), 0)), Y: "reward a step"}, opt)
 }
 
 // curve is one contender: values [run][point] at the places x.

@@ -195,3 +195,38 @@ func DataFacts(facts []paper.DataFact) {
 	}
 	Table([]string{"", "published", "here"}, rows)
 }
+
+// RewardGains shows what the contenders earn more in an experiment than in
+// another one, run by run.
+func RewardGains(results, other []*sim.Result) {
+	var rows [][]string
+	for _, d := range Must(paper.RewardGains(results, other)) {
+		rows = append(rows, []string{d.Contender, d.First.String(), d.All.String(), d.Last.String(), fmt.Sprintf("%d of %d", d.Higher, d.Runs)})
+	}
+	Table([]string{
+		fmt.Sprintf("reward a step in %s less that in %s", results[0].Experiment, other[0].Experiment),
+		"first tenth, mean [95 % interval]", "all steps", "last tenth", "runs in which it is higher",
+	}, rows)
+}
+
+// States shows how estimates depend on the state: for every name a picture of
+// its estimates, [states, M], with a line a state. It panics when there is
+// another number of names.
+func States(names []string, estimates ...[][]float64) {
+	if len(names) != len(estimates) {
+		panic(fmt.Sprintf("nb: %d names for the estimates of %d models", len(names), len(estimates)))
+	}
+	var plots []*plot.Plot
+	for i, states := range estimates {
+		lines := make([]figure.Series, len(states))
+		for k, y := range states {
+			lines[k] = figure.Series{Name: fmt.Sprintf("state %d", k+1), Y: y}
+			for item := range y {
+				lines[k].X = append(lines[k].X, float64(item+1))
+			}
+		}
+		axes := figure.Axes{X: "item", Y: "estimate less the mean"}
+		plots = append(plots, Must(figure.Lines(lines, axes, figure.Options{Title: names[i]})))
+	}
+	ShowGrid(2, "Estimates of a step's items in several states, less their mean, one line a state: of the "+strings.Join(names, ", and of the "), plots...)
+}

@@ -147,7 +147,11 @@ func (e evidence) setting() string {
 		return ""
 	}
 	r := e.results[0]
-	return fmt.Sprintf("%d runs of %d steps", r.Runs, r.Steps)
+	text := fmt.Sprintf("%d runs of %d steps", r.Runs, r.Steps)
+	if (e.experiment == MusicStatelessName || e.experiment == MusicStateName) && r.Steps != musicSteps {
+		text += fmt.Sprintf(", %.3g %% of the paper's", 100*float64(r.Steps)/musicSteps)
+	}
+	return text
 }
 
 // find returns the results of contenders that have a regret and can be compared

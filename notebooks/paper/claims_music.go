@@ -33,7 +33,7 @@ func musicClaims(stateless, state evidence) []Claim {
 	five := Claim{
 		Row: 5, Statement: "Music without states: PGCR is best from the beginning to the end; UCB and Thompson sampling learn fast, then stop rising; " +
 			"epsilon-greedy learns slowly, but passes them.",
-		Source: "figure 2a", Setting: stateless.musicSetting(),
+		Source: "figure 2a", Setting: stateless.setting(),
 		Parts: []Part{stateless.leads(firstTenth, others), stateless.leads(allSteps, others), stateless.leads(lastTenth, others)},
 	}
 	for _, b := range bandits {
@@ -50,7 +50,7 @@ func musicClaims(stateless, state evidence) []Claim {
 	six := Claim{
 		Row: 6, Statement: "Music with states: PGCR is best by a larger margin than without; UCB and Thompson sampling earn almost the same as without; " +
 			"vanilla policy gradient earns more than they do and less than PGCR.",
-		Source: "figure 2b", Setting: state.musicSetting(),
+		Source: "figure 2b", Setting: state.setting(),
 		Parts: []Part{state.leads(firstTenth, others), state.leads(allSteps, others), state.leads(lastTenth, others), largerLead(state, stateless, others)},
 	}
 	for _, b := range bandits {
@@ -61,18 +61,6 @@ func musicClaims(stateless, state evidence) []Claim {
 	}
 	six.Parts = append(six.Parts, state.earnsMore(PGCR, VanillaPG, lastTenth), state.averages(LinUCB, Greedy, Random, TrueProbabilities, LabelOracle))
 	return []Claim{five, six}
-}
-
-// musicSetting is setting, and how much of the paper's run that is.
-func (e evidence) musicSetting() string {
-	if len(e.results) == 0 {
-		return ""
-	}
-	text := e.setting()
-	if steps := e.results[0].Steps; steps != musicSteps {
-		text += fmt.Sprintf(", %.3g %% of the paper's", 100*float64(steps)/musicSteps)
-	}
-	return text
 }
 
 // earnsMore is the claim that a earns more than b in a part of the steps.

@@ -172,3 +172,22 @@ func TestAverageRewards(t *testing.T) {
 }
 
 func alike(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
+
+func TestRewardGains(t *testing.T) {
+	gains, err := paper.RewardGains(asInFigure(paper.MusicStateName), asInFigure(paper.MusicStatelessName))
+	if err != nil || len(gains) != 5 { // vanilla PG is in one of them only
+		t.Fatalf("%d gains, %v", len(gains), err)
+	}
+	// 0.57 less 0.56, 0.76 less 0.7, and 0.709 less 0.654.
+	if g := gains[0]; g.Contender != paper.PGCR || !alike(g.First.Mean, 0.01) || !alike(g.Last.Mean, 0.06) || !alike(g.All.Mean, 0.055) || g.Higher != 4 {
+		t.Errorf("PGCR gains %+v", g)
+	}
+	other := asInFigure(paper.MusicStatelessName)
+	other[0].Seed++
+	if _, err := paper.RewardGains(asInFigure(paper.MusicStateName), other); err == nil {
+		t.Error("other seeds are compared")
+	}
+	if _, err := paper.RewardGains(nil, other); err == nil {
+		t.Error("nothing is compared")
+	}
+}

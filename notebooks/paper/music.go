@@ -100,7 +100,7 @@ func UsualScale(e sim.Experiment) float64 {
 // another one is asked for: as much as somebody waits for.
 const (
 	NotebookScale      = 0.1
-	MusicNotebookScale = 0.0001
+	MusicNotebookScale = 0.0002
 )
 
 // OptionsOf returns Options for an experiment. The networks of the music

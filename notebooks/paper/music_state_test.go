@@ -2,10 +2,12 @@ package paper_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
@@ -39,5 +41,25 @@ func TestEstimatesInStates(t *testing.T) {
 		if c == nil {
 			t.Error("no states, no estimates, or too few steps, and no error")
 		}
+	}
+}
+
+// What was chosen at a visit is the latest of the state at the next.
+func TestVisits(t *testing.T) {
+	visits, err := paper.Visits(kkbox.MusicState{Source: kkbox.Source{Users: 30}}, 1, 5)
+	visits = must(t, visits, err)
+	var last []int32
+	for k, v := range visits {
+		want := slices.Concat(last, []int32{envs.NoItem, envs.NoItem, envs.NoItem})[:3]
+		if !slices.Equal(v.State, want) || k == 0 && v.Step != 1 || k > 0 && v.Step <= visits[k-1].Step {
+			t.Errorf("visit %d is %+v, want the state %v", k, v, want)
+		}
+		last = slices.Concat([]int32{v.Chosen}, last)
+	}
+	if len(visits) != 5 {
+		t.Errorf("there are %d visits", len(visits))
+	}
+	if _, err := paper.Visits(kkbox.MusicStateless{Source: kkbox.Source{Users: 30}}, 1, 2); err == nil {
+		t.Error("a problem without sessions, and no error")
 	}
 }

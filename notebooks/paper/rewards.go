@@ -109,3 +109,38 @@ func earned(r *sim.Result, s span) []float64 {
 	}
 	return out
 }
+
+// RewardGains compares what the contenders of an experiment earn a step with
+// what those of the same names earn in another one that has the same streams,
+// run by run: MusicState with MusicStateless. Contender is that of both, and Than
+// the other experiment. Contenders that are in one of them only are left out. It
+// is an error when data, seeds, runs or steps differ.
+func RewardGains(results, other []*sim.Result) ([]RewardDifference, error) {
+	if len(results) == 0 || len(other) == 0 {
+		return nil, errors.New("paper: no results to compare")
+	}
+	a, b := evidence{results[0].Experiment, results}, evidence{other[0].Experiment, other}
+	var all []RewardDifference
+	for _, r := range results {
+		k := slices.IndexFunc(other, func(o *sim.Result) bool { return o.Contender == r.Contender })
+		if k < 0 {
+			continue
+		}
+		if part := comparable(a, b, r.Contender); part != nil {
+			return nil, errors.New("paper: " + part.Evidence)
+		}
+		difference := func(s span) Interval { return Paired95(earned(r, s), earned(other[k], s), 1) }
+		d := RewardDifference{
+			Contender: r.Contender, Than: b.experiment, Runs: r.Runs,
+			First: difference(firstTenth), Last: difference(lastTenth), All: difference(allSteps),
+		}
+		x, y := earned(r, allSteps), earned(other[k], allSteps)
+		for run := range x {
+			if x[run] > y[run] {
+				d.Higher++
+			}
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}

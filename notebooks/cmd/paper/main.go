@@ -14,7 +14,7 @@
 // Flags say how and how much; what is run is declared in package paper.
 //
 //	-scale f     fraction of the steps (run: 1, and 0.01 of the music experiments;
-//	             notebooks: 0.1, and 0.0001 of the music experiments, whatever f
+//	             notebooks: 0.1, and 0.0002 of the music experiments, whatever f
 //	             is, where they are not named; reproduce: 0.05, and 0.1 of the
 //	             theory study; plot, table: the largest stored)
 //	-data dir    folder of the KKBox files, packed or not, for the music

@@ -78,9 +78,9 @@ func TestNotebooksOfMusic(t *testing.T) {
 	s, data := musicShell(t)
 	writeFile(t, filepath.Join(s.dir, "repository", "notebooks", "music-state.ipynb"), "{}")
 	for _, c := range []struct{ args, want string }{
-		{"notebooks -scale 1", "theory.ipynb toy-linear.ipynb OUT PAPER_SCALE=1 PAPER_OUT=… music-state.ipynb OUT PAPER_SCALE=0.0001 PAPER_OUT=…"},
+		{"notebooks -scale 1", "theory.ipynb toy-linear.ipynb OUT PAPER_SCALE=1 PAPER_OUT=… music-state.ipynb OUT PAPER_SCALE=0.0002 PAPER_OUT=…"},
 		{"notebooks music-state -scale 0.01", "music-state.ipynb OUT PAPER_SCALE=0.01 PAPER_OUT=…"},
-		{"notebooks music-state -data " + data, "music-state.ipynb OUT PAPER_SCALE=0.0001 PAPER_OUT=… PAPER_DATA=" + data},
+		{"notebooks music-state -data " + data, "music-state.ipynb OUT PAPER_SCALE=0.0002 PAPER_OUT=… PAPER_DATA=" + data},
 	} {
 		s.executed = nil
 		s.run(0, strings.Fields(c.args)...)
