@@ -92,7 +92,7 @@ func (t *TheoryResult) ActorSeries(setting string) []figure.Series {
 			addRatio(seriesOf(&series, name), v)
 		}
 	}
-	return append(series, reference("theorem: below", []float64{1, 15}, []float64{1, 1}))
+	return append(series, reference("theorem: at most 1", []float64{1, 15}, []float64{1, 1}))
 }
 
 // variantNames are those of the variants that were measured for every N.
@@ -128,7 +128,7 @@ func (t *TheoryResult) OffsetSeries() []figure.Series {
 	x := t.Offset[0].Offset
 	first, last := x[0], x[len(x)-1]
 	return append(series,
-		reference("theorem: below", []float64{first, last}, []float64{1, 1}),
+		reference("theorem: at most 1", []float64{first, last}, []float64{1, 1}),
 		reference("the critics' offset", []float64{t.MeanOffset, t.MeanOffset}, []float64{low, high}))
 }
 
