@@ -81,12 +81,21 @@ func TestReadmeCommands(t *testing.T) {
 		small.Name = e.Name
 		s.experiments = append(s.experiments, small)
 	}
+	study := s.tuning[0]
+	s.tuning = nil
+	for _, e := range paper.Tuning() {
+		study.Name = e.Name
+		s.tuning = append(s.tuning, study)
+	}
 	repository, _ := s.repository()
 	_, names := storedNotebooks(t)
 	for _, name := range names {
 		writeFile(t, filepath.Join(repository, "notebooks", name), "{}")
 	}
 	t.Chdir(s.dir) // where a relative -out is to be
+	if err := os.MkdirAll(filepath.Join("notebooks", "published"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range all {
 		if args, ok := strings.CutPrefix(strings.Replace(c, " -tags xla", "", 1), "go run ./notebooks/cmd/paper"); ok {
 			s.run(0, strings.Fields(args)...)
