@@ -24,7 +24,9 @@ type Source struct {
 	Seed   uint64 // of the twin; default 1
 
 	// Cache is a folder in which the files of twins are kept from one program to
-	// the next. Without it a twin is made anew, in memory. It changes no result.
+	// the next. Without it a twin is made anew, in memory; files that are not
+	// those of the twin, for they are damaged or have been changed, are made anew
+	// as well. It changes no result.
 	Cache string
 }
 

@@ -1,7 +1,10 @@
 package kkbox
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -24,12 +27,7 @@ func (o *opened) load(s Source, progress Progress) error {
 		o.identity = "data " + o.checksum
 		return nil
 	case s.Cache != "":
-		folder, err := s.keepTwin(progress)
-		if err != nil {
-			return err
-		}
-		o.data, o.report, err = Read(folder, opt)
-		if err != nil {
+		if o.data, o.report, err = s.keptTwin(progress); err != nil {
 			return err
 		}
 	default:
@@ -47,34 +45,63 @@ func (o *opened) load(s Source, progress Progress) error {
 
 func (s Source) twin() Synthetic { return Synthetic{Users: s.Users, Seed: s.Seed} }
 
-// keepTwin returns the folder in the Cache that holds the twin's files, having
-// written them if it was not there. The folder gets its name when all files are
-// in it, so that several programs may come at once.
-func (s Source) keepTwin(progress Progress) (string, error) {
+// twinSum is the file in a kept twin's folder that tells the twin from any
+// other data: what is read is held against it, whatever has become of the files.
+const twinSum = "twin.sha256"
+
+// keptTwin reads the twin from its folder in the Cache. If the folder is not
+// there, or what it holds is not what was put there, it is made anew. The folder
+// gets its name when all is in it, so that several programs may come at once.
+func (s Source) keptTwin(progress Progress) (*Dataset, Report, error) {
 	folder := filepath.Join(s.Cache, fmt.Sprintf("kkbox-twin-v%d-%d-users-seed-%d", twinVersion, s.Users, s.Seed))
-	if _, err := os.Stat(folder); err == nil {
-		return folder, nil
+	opt := ReadOptions{Progress: progress.reading()}
+	if data, report, err := Read(folder, opt); err == nil {
+		if sum, err := os.ReadFile(filepath.Join(folder, twinSum)); err == nil && string(sum) == data.sum() {
+			return data, report, nil
+		}
+	}
+	bad := func(err error) (*Dataset, Report, error) {
+		return nil, Report{}, fmt.Errorf("kkbox: Source.Cache: %w", err)
 	}
 	if err := os.MkdirAll(s.Cache, 0o777); err != nil {
-		return "", fmt.Errorf("kkbox: Source.Cache: %w", err)
+		return bad(err)
 	}
 	unfinished, err := os.MkdirTemp(s.Cache, "unfinished-*")
 	if err != nil {
-		return "", fmt.Errorf("kkbox: Source.Cache: %w", err)
+		return bad(err)
 	}
 	defer os.RemoveAll(unfinished)
 	// One level down, for a temporary folder is its maker's alone.
 	made := filepath.Join(unfinished, "twin")
 	if err := s.twin().Write(made, progress.writing()); err != nil {
-		return "", err
+		return nil, Report{}, err
+	}
+	data, report, err := Read(made, opt)
+	if err != nil {
+		return nil, Report{}, err
+	}
+	if err := os.WriteFile(filepath.Join(made, twinSum), []byte(data.sum()), 0o666); err != nil {
+		return bad(err)
+	}
+	if err := os.Rename(folder, filepath.Join(unfinished, "damaged")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return bad(fmt.Errorf("a damaged twin cannot be replaced: %w", err))
 	}
 	if err := os.Rename(made, folder); err != nil {
-		if _, there := os.Stat(folder); there == nil {
-			return folder, nil // another program was faster
+		if _, there := os.Stat(folder); there != nil { // else another program was faster
+			return bad(err)
 		}
-		return "", fmt.Errorf("kkbox: Source.Cache: %w", err)
 	}
-	return folder, nil
+	return data, report, nil
+}
+
+// sum is the SHA-256 of all that the dataset holds, as a line of hexadecimal
+// digits.
+func (d *Dataset) sum() string {
+	b, err := encodeCache("", d, Report{})
+	if err != nil {
+		panic(err) // it encodes nothing but numbers and texts
+	}
+	return fmt.Sprintf("%x\n", sha256.Sum256(b))
 }
 
 func (p Progress) reading() func(file string, done, total int64) {

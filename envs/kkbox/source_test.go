@@ -105,18 +105,112 @@ func TestTwin(t *testing.T) {
 	if err != nil || len(folders) != 1 || !strings.Contains(folders[0], "20-users-seed-7") {
 		t.Fatalf("the cache has %v (%v), want one folder", folders, err)
 	}
-	// What is in the cache is read, not made anew: here, files that are none of
-	// that twin's.
-	planted := strings.Replace(folders[0], "seed-7", "seed-8", 1)
-	if err := os.Mkdir(planted, 0o777); err != nil {
+	// What is in the cache is read, not made anew.
+	kkbox.ForgetSources()
+	again, report, err := kkbox.Source{Users: 20, Seed: 7, Cache: cache}.Open(func(task string, _, _ int64) {
+		if strings.HasPrefix(task, "making") {
+			t.Error("the cache is passed over")
+		}
+	})
+	if err != nil || !report.Cached || !reflect.DeepEqual(again, data) {
+		t.Errorf("from the cache the twin is another (%v)", err)
+	}
+}
+
+// A kept twin that is damaged, or is none, is made anew: results never depend on
+// what has become of the files.
+func TestDamagedTwin(t *testing.T) {
+	source := kkbox.Source{Users: 20, Seed: 7, Cache: t.TempDir()}
+	open := func(what string) *kkbox.Dataset {
+		t.Helper()
+		kkbox.ForgetSources()
+		data, _, err := source.Open(nil)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return data
+	}
+	want := open("at first")
+	folders, err := filepath.Glob(filepath.Join(source.Cache, "*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("the cache has %v (%v), want one folder", folders, err)
+	}
+	folder := folders[0]
+	good := map[string]string{}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range duo() {
-		if err := os.WriteFile(filepath.Join(planted, name), []byte(text), 0o666); err != nil {
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		if err != nil {
 			t.Fatal(err)
 		}
+		good[entry.Name()] = string(text)
 	}
-	if data, _, err := (kkbox.Source{Users: 20, Seed: 8, Cache: cache}).Open(nil); err != nil || len(data.User) != 8 {
-		t.Errorf("the cache is passed over (%v)", err)
+
+	half := func(text string) string { return text[:len(text)/2] }
+	plant := func(files map[string]string) {
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name := range good {
+		if name == kkbox.CacheFile {
+			continue // may be removed at any time, and has its own checksum
+		}
+		damages := map[string]func(){"cut to half": func() { plant(map[string]string{name: half(good[name])}) }}
+		if name == "train.csv" {
+			damages["removed"] = func() { os.Remove(filepath.Join(folder, name)) }
+			damages["changed in one digit"] = func() {
+				// The target, the last digit of a line.
+				text := strings.TrimRight(good[name], "\r\n")
+				digit := "0"
+				if text[len(text)-1] == '0' {
+					digit = "1"
+				}
+				plant(map[string]string{name: text[:len(text)-1] + digit + good[name][len(text):]})
+			}
+		}
+		for what, damage := range damages {
+			damage()
+			if data := open(name + " " + what); !reflect.DeepEqual(data, want) {
+				t.Errorf("%s %s: the twin is another", name, what)
+			}
+			if found, err := os.ReadFile(filepath.Join(folder, name)); err != nil || string(found) != good[name] {
+				t.Errorf("%s %s: it is not what it was (%v)", name, what, err)
+			}
+		}
+	}
+	// Good files, but none of that twin's, with all that a twin has.
+	other := kkbox.Synthetic{Users: 20, Seed: 8}
+	if err := other.Write(folder, nil); err != nil {
+		t.Fatal(err)
+	}
+	if data := open("another twin's files"); !reflect.DeepEqual(data, want) {
+		t.Error("another twin's files are taken for the twin")
+	}
+	// What an earlier version of the program kept says nothing about itself.
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	plant(duo())
+	if data := open("another data set"); !reflect.DeepEqual(data, want) {
+		t.Error("another data set is taken for the twin")
+	}
+	if left, _ := filepath.Glob(filepath.Join(source.Cache, "unfinished-*")); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+
+	// A cache that is no folder is an error.
+	source.Cache = filepath.Join(folder, "train.csv")
+	kkbox.ForgetSources()
+	if _, _, err := source.Open(nil); err == nil || !strings.Contains(err.Error(), "Source.Cache") {
+		t.Errorf("with a file for a cache: %v", err)
 	}
 }
