@@ -7,7 +7,10 @@ tool (
 	golang.org/x/tools/cmd/goimports
 )
 
-require github.com/go-zeromq/zmq4 v0.17.0
+require (
+	github.com/go-zeromq/zmq4 v0.17.0
+	golang.org/x/sys v0.49.0
+)
 
 require (
 	github.com/fatih/color v1.18.0 // indirect
@@ -33,7 +36,6 @@ require (
 	golang.org/x/exp v0.0.0-20250106191152-7588d65b2ba8 // indirect
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/telemetry v0.0.0-20261009151841-97e8ea77aa2a // indirect
 	golang.org/x/text v0.21.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -66,20 +67,27 @@ func start(ctx context.Context, dir string, env []string) (*process, error) {
 	p.cmd.Dir = dir
 	p.cmd.Env = append(env, "TMPDIR="+tmp, "PWD="+dir)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	// A group of its own: the terminal's Ctrl-C must not reach the kernel before
-	// we have told it what to do, and the whole group is ended with it.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = attributes()
 	// Grandchildren that outlive the kernel hold its stderr open.
 	p.cmd.WaitDelay = 100 * time.Millisecond
-	if err := p.cmd.Start(); err != nil {
+	started := make(chan error)
+	go func() {
+		// On Linux the kernel is told to stop when the thread that started it
+		// ends, which may be earlier than the program does.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.cmd.Wait()
+			close(p.ended)
+		}
+	}()
+	if err := <-started; err != nil {
 		cancel()
 		os.RemoveAll(tmp)
 		return nil, fmt.Errorf("starting the kernel: %w", err)
 	}
-	go func() {
-		p.cmd.Wait()
-		close(p.ended)
-	}()
 	if err := p.connect(ctx, connCtx, conn); err != nil {
 		p.stop()
 		return nil, err
@@ -258,7 +266,10 @@ func tempDir() (string, error) {
 		os.Remove(dir)
 		dir, err = os.MkdirTemp("/tmp", "nbrun-")
 	}
-	return dir, err
+	if err != nil {
+		return "", fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
+	}
+	return dir, nil
 }
 
 // tail keeps the last of what is written to it.

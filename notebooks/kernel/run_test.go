@@ -261,6 +261,15 @@ func TestMissingPrograms(t *testing.T) {
 	}
 }
 
+func TestNoTemporaryFolder(t *testing.T) {
+	path := tooltest.Path(t) // building what is on it takes temporary files
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "gone"))
+	err := kernel.Run(t.Context(), notebook("!true"), kernel.Options{Dir: t.TempDir(), Env: []string{"PATH=" + path}})
+	if err == nil || !strings.Contains(err.Error(), "TMPDIR") || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("error is %v, want one that names TMPDIR and the folder", err)
+	}
+}
+
 func TestKernelDies(t *testing.T) {
 	t.Parallel()
 	t.Run("at its start", func(t *testing.T) {

@@ -5,7 +5,8 @@
 // The notebook's own folder is the working directory of its cells. Without -o
 // the notebook itself is replaced. The file is written also when a cell fails,
 // with the error in it; it is left alone when the run is interrupted or the
-// kernel cannot be started.
+// kernel cannot be started. When nobody reads stderr any more, that interrupts
+// the run: whoever started it has gone.
 //
 // The programs gonb and goimports are looked for beside nbrun and then on PATH,
 // go on PATH. The flags:
@@ -34,6 +35,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/contextrec/contextrec/notebooks/kernel"
 	"github.com/contextrec/contextrec/notebooks/kernel/nbformat"
 )
@@ -41,6 +44,15 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// A write to a broken pipe fails and does not end this program: it has a
+	// kernel to end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		waitUnread(os.Stderr)
+		cancel()
+	}()
 	err := nbrun(ctx, os.Stderr, os.Args[1:])
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return
@@ -56,6 +68,21 @@ func main() {
 	}
 	fmt.Fprintf(os.Stderr, "nbrun: %v\n", err)
 	os.Exit(1)
+}
+
+// waitUnread returns when f is a pipe or a terminal and its other end has been
+// closed.
+func waitUnread(f *os.File) {
+	poll := []unix.PollFd{{Fd: int32(f.Fd())}}
+	for {
+		_, err := unix.Poll(poll, -1)
+		if poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
+			return
+		}
+		if err != unix.EINTR {
+			select {} // nothing that can be closed
+		}
+	}
 }
 
 type usageError struct{ error }

@@ -4,15 +4,31 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/contextrec/contextrec/notebooks/kernel/internal/tooltest"
 	"github.com/contextrec/contextrec/notebooks/kernel/nbformat"
 )
+
+const childVariable = "NBRUN_TEST_CHILD"
+
+// TestMain makes the test binary nbrun when it is told to.
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
 
 // write puts a notebook of code cells into a new folder.
 func write(t *testing.T, cells ...string) (file string) {
@@ -133,4 +149,92 @@ func TestUsage(t *testing.T) {
 			t.Errorf("error of %q is %v, want a usage error", args, err)
 		}
 	}
+}
+
+// However nbrun loses the one who started it, or its own life, the kernel and
+// its cell end with it.
+func TestNothingOutlivesIt(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+		lose func(c *exec.Cmd, stderr *os.File)
+		kept bool // temporary files
+		code int
+	}{
+		{name: "nobody reads", lose: func(_ *exec.Cmd, stderr *os.File) { stderr.Close() }, code: 130},
+		{name: "nobody reads, and nothing is written", args: []string{"-q"}, lose: func(_ *exec.Cmd, stderr *os.File) { stderr.Close() }, code: 130},
+		{name: "terminated", lose: func(c *exec.Cmd, _ *os.File) { c.Process.Signal(syscall.SIGTERM) }, code: 130},
+		{name: "killed", lose: func(c *exec.Cmd, _ *os.File) { c.Process.Kill() }, kept: true, code: -1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.kept && runtime.GOOS != "linux" {
+				return // nothing tells a process of its parent's end
+			}
+			file := write(t, "!true", "!echo $$ $PPID > started && mv started running; exec sleep 1000")
+			tmp := t.TempDir()
+			read, stderr, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command(os.Args[0], append(test.args, file)...)
+			c.Env = append(os.Environ(), childVariable+"=1", "PATH="+tooltest.Path(t), "TMPDIR="+tmp)
+			c.Stderr = stderr
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			stderr.Close()
+			var pids []int
+			within(t, "the cell does not run", func() bool {
+				text, err := os.ReadFile(filepath.Join(filepath.Dir(file), "running"))
+				if err != nil {
+					return false
+				}
+				pids = make([]int, 2)
+				_, err = fmt.Sscan(string(text), &pids[0], &pids[1])
+				return err == nil
+			})
+			test.lose(c, read)
+			ended := make(chan struct{})
+			go func() {
+				c.Wait()
+				close(ended)
+			}()
+			within(t, "nbrun goes on", func() bool {
+				select {
+				case <-ended:
+					return true
+				default:
+					return false
+				}
+			})
+			if code := c.ProcessState.ExitCode(); code != test.code {
+				t.Errorf("exit status %d, want %d", code, test.code)
+			}
+			within(t, "the cell or the kernel goes on", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
+			if left, _ := os.ReadDir(tmp); len(left) > 0 && !test.kept {
+				t.Errorf("%v is left", left)
+			}
+			read.Close()
+		})
+	}
+}
+
+// within fails the test unless the condition comes true in a minute.
+func within(t *testing.T, otherwise string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
+	}
+}
+
+// alive tells whether a process runs; one that has ended and that nobody has
+// waited for does not.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
 }
