@@ -16,7 +16,7 @@ import (
 
 // Importing this package decides where the networks are computed: by the pure Go
 // backend, or by XLA in a program built with the tag xla. The environment
-// variable GOMLX_BACKEND overrides it, as in every GoMLX program.
+// variable GOMLX_BACKEND, where it is not empty, overrides it.
 //
 // The Go backend's own default, go:ops_parallel, can block for ever in graphs
 // that stack runs: a batched product takes workers while it holds one. Without
@@ -71,7 +71,7 @@ func Options() sim.Options {
 		version, experiments = provenance(info)
 	}
 	backend := defaultBackend
-	if config, set := os.LookupEnv(compute.ConfigEnvVar); set {
+	if config := os.Getenv(compute.ConfigEnvVar); config != "" {
 		backend = config
 	}
 	parts := []string{backend, runtime.GOARCH}

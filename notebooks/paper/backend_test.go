@@ -18,7 +18,12 @@ func TestBackend(t *testing.T) {
 	if o := paper.Options(); !strings.HasPrefix(o.Backend, "other:thing "+runtime.GOARCH) {
 		t.Errorf("the environment's backend is recorded as %q", o.Backend)
 	}
-	os.Unsetenv(compute.ConfigEnvVar) // until the test ends, by Setenv
+	// Empty it says as little as not at all.
+	os.Setenv(compute.ConfigEnvVar, "") // until the test ends, as below, by Setenv
+	if o := paper.Options(); !strings.HasPrefix(o.Backend, compute.DefaultConfig+" "+runtime.GOARCH) {
+		t.Errorf("with an empty environment variable the backend is recorded as %q", o.Backend)
+	}
+	os.Unsetenv(compute.ConfigEnvVar)
 	o := paper.Options()
 	if o.Version == "" || strings.ContainsAny(o.Version, "()\n") {
 		t.Errorf("the version is %q", o.Version)
