@@ -102,16 +102,26 @@ func TestStored(t *testing.T) {
 	}
 }
 
+// measured is a result of the theory study, as small as one can be.
+func measured() *paper.TheoryResult {
+	ratio := []paper.VarianceRatio{{N: 4, Ratio: paper.Interval{Mean: 0.25, Low: 0.2, High: 0.3}}}
+	return &paper.TheoryResult{
+		Scale:   0.5,
+		Setting: "10 draws <&>",
+		Bias:    []paper.Interval{{Mean: 0.1, Low: -0.25, High: 1.0 / 3}},
+		BiasOf:  []paper.BiasOf{{Agents: paper.Untrained, Marginal: 0.125}},
+		Critic:  ratio,
+		Actor:   ratio,
+		Offset:  []paper.OffsetRatio{{N: 1, Offset: []float64{-1, 1}, Ratio: []float64{2, 3}}},
+	}
+}
+
 func TestStoredTheory(t *testing.T) {
 	store := sim.Store{Dir: filepath.Join(t.TempDir(), "results")}
 	if _, err := paper.StoredTheory(store); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing stored: %v", err)
 	}
-	want := &paper.TheoryResult{
-		Setting: "10 draws",
-		Bias:    []paper.Interval{{Mean: 0.1, Low: -0.25, High: 1.0 / 3}},
-		Critic:  []paper.VarianceRatio{{N: 4, Ratio: paper.Interval{Mean: 0.25, Low: 0.2, High: 0.3}}},
-	}
+	want := measured()
 	for range 2 {
 		if err := want.Save(store); err != nil {
 			t.Fatal(err)
@@ -125,10 +135,83 @@ func TestStoredTheory(t *testing.T) {
 	if len(files) != 1 {
 		t.Errorf("the folder holds %v", files)
 	}
-	if err := os.WriteFile(files[0], []byte("{"), 0o666); err != nil {
+}
+
+// Verdicts rest on the file: whatever is not what Save wrote is refused. White
+// space says nothing.
+func TestDamagedTheory(t *testing.T) {
+	store := sim.Store{Dir: t.TempDir()}
+	path := filepath.Join(store.Dir, paper.TheoryFile)
+	if err := measured().Save(store); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := paper.StoredTheory(store); err == nil || !strings.Contains(err.Error(), files[0]) {
-		t.Errorf("a damaged file: %v", err)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for _, damaged := range []string{
+		"", "{", "{}", "null", "[]", `{"Scale": 1}`,
+		text[:len(text)/2],
+		text + "{}",
+		strings.Replace(text, "0.25", "0.26", 1),
+		strings.Replace(text, `"N": 4`, `"N": 5`, 1),
+		strings.Replace(text, `"Low"`, `"low"`, 1),
+		strings.Replace(text, `"Setting": "10 draws`, `"More": 1, "Setting": "10 draws`, 1),
+		strings.Replace(text, "contextrec theory 1", "contextrec theory 2", 1),
+	} {
+		if damaged == text {
+			t.Fatalf("a damage changed nothing in %s", text)
+		}
+		if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := paper.StoredTheory(store)
+		if err == nil || !strings.Contains(err.Error(), path) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q is read as %+v, %v", damaged, got, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(strings.ReplaceAll(text, "\t", "  "), "\n", "\r\n")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := paper.StoredTheory(store); err != nil {
+		t.Errorf("with other white space: %v", err)
+	}
+}
+
+// A result with gaps is not stored.
+func TestIncompleteTheory(t *testing.T) {
+	store := sim.Store{Dir: t.TempDir()}
+	for field, spoil := range map[string]func(*paper.TheoryResult){
+		"Scale":  func(r *paper.TheoryResult) { r.Scale = 0 },
+		"Bias":   func(r *paper.TheoryResult) { r.Bias = nil },
+		"BiasOf": func(r *paper.TheoryResult) { r.BiasOf = append(r.BiasOf, paper.BiasOf{}) },
+		"Critic": func(r *paper.TheoryResult) { r.Critic = nil },
+		"Actor":  func(r *paper.TheoryResult) { r.Actor = nil },
+		"Offset": func(r *paper.TheoryResult) { r.Offset[0].Ratio = r.Offset[0].Ratio[:1] },
+	} {
+		r := measured()
+		spoil(r)
+		if err := r.Save(store); err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("with a wrong %s Save says %v", field, err)
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(store.Dir, "*")); files != nil {
+		t.Errorf("the folder holds %v", files)
+	}
+}
+
+// The published study is complete and unharmed.
+func TestPublishedTheory(t *testing.T) {
+	root, err := paper.Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := paper.StoredTheory(sim.Store{Dir: filepath.Join(root, "notebooks", "published", "results")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Scale != 1 {
+		t.Errorf("it is of scale %v, want the full one", r.Scale)
 	}
 }

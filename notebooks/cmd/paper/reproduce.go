@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -91,7 +92,11 @@ func (p *program) reproduce(ctx context.Context) error {
 		phase(e.Name, func() error { return p.play(ctx, store, e.Scale(p.scale)) })
 	}
 	phase("theory", func() error {
-		if stored, err := paper.StoredTheory(store); err == nil && stored.Scale >= theory {
+		stored, err := paper.StoredTheory(store)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil && stored.Scale >= theory {
 			fmt.Fprintf(p.stdout, "stored already, of scale %v; without %s it is measured again\n", stored.Scale, filepath.Join(store.Dir, paper.TheoryFile))
 			return nil
 		}
@@ -132,15 +137,9 @@ func (p *program) writeClaims(claims []paper.Claim, path string) error {
 	if err := paper.WriteText(p.stdout, claims, tableWidth); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.Create(path)
+	err := paper.ReplaceFile(path, func(w io.Writer) error { return paper.WriteMarkdown(w, claims) })
 	if err != nil {
 		return err
-	}
-	if err := errors.Join(paper.WriteMarkdown(f, claims), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	fmt.Fprintln(p.stdout, "\n"+path)
 	return nil
