@@ -1,12 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -36,10 +40,10 @@ func (f *flags) declare(root *cobra.Command, ready func() error) {
 		if cmd.Flags().Changed("scale") && !(f.scale > 0 && !math.IsInf(f.scale, 1)) {
 			return usageError{fmt.Errorf("-scale is %v, want a positive number", f.scale)}
 		}
-		if f.workers < 0 {
+		if cmd.Flags().Changed("workers") && f.workers < 1 {
 			return usageError{fmt.Errorf("-workers is %d, want a positive number", f.workers)}
 		}
-		if f.stack < 0 {
+		if cmd.Flags().Changed("stack") && f.stack < 1 {
 			return usageError{fmt.Errorf("-stack is %d, want a positive number", f.stack)}
 		}
 		if f.simd != "auto" && f.simd != "off" {
@@ -75,19 +79,72 @@ func (p *program) store() (sim.Store, error) {
 	return sim.Store{Dir: dir}, err
 }
 
-// doubleDashes writes long flags with two dashes, as cobra wants them: in Go
-// programs one is usual. Negative numbers stay what they are.
-func doubleDashes(args []string) []string {
-	out := make([]string, len(args))
-	for i, arg := range args {
+// filledStore is the store of a command that only reads. A folder that was asked
+// for has to be there; the usual one need not.
+func (p *program) filledStore() (sim.Store, error) {
+	store, err := p.store()
+	if err != nil || p.out == "" {
+		return store, err
+	}
+	folder, err := p.folder()
+	if err != nil {
+		return store, err
+	}
+	switch info, err := os.Stat(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return store, fmt.Errorf("there is no folder %s, where -out says that results are", folder)
+	case err != nil:
+		return store, fmt.Errorf("-out: %w", err)
+	case !info.IsDir():
+		return store, fmt.Errorf("%s is no folder, and -out says that results are in it", folder)
+	}
+	return store, nil
+}
+
+// doubleDashes writes long flags as cobra wants them, with two dashes, where in Go
+// programs one is usual. What follows a flag that takes a value is joined to it,
+// whatever it begins with.
+func doubleDashes(root *cobra.Command, args []string) []string {
+	out := make([]string, 0, len(args)) // nil would mean the arguments of this process
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
 		if arg == "--" {
-			copy(out[i:], args[i:])
-			break
+			return append(out, args[i:]...)
 		}
 		if len(arg) > 2 && arg[0] == '-' && !strings.ContainsAny(arg[1:2], "-.0123456789") {
 			arg = "-" + arg
 		}
-		out[i] = arg
+		if name, ok := strings.CutPrefix(arg, "--"); ok && i+1 < len(args) && takesValue(root, name) {
+			i++
+			arg += "=" + args[i]
+		}
+		out = append(out, arg)
 	}
 	return out
+}
+
+// takesValue tells whether a long flag, of any command, takes the next argument.
+func takesValue(root *cobra.Command, name string) bool {
+	f := root.PersistentFlags().Lookup(name)
+	for _, c := range root.Commands() {
+		if f == nil {
+			f = c.Flags().Lookup(name)
+		}
+	}
+	return f != nil && f.NoOptDefVal == ""
+}
+
+// flagError is what is wrong with the flags of a command.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return usageError{err}
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	hint := ""
+	if near := nearest(unknown.GetSpecifiedName(), known); near != "" {
+		hint = fmt.Sprintf(". Did you mean -%s?", near)
+	}
+	return usageError{fmt.Errorf("there is no flag -%s%s", unknown.GetSpecifiedName(), hint)}
 }

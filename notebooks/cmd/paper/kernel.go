@@ -235,7 +235,7 @@ func buildTags() string {
 // and go with its releases, and an unknown one fails every cell.
 func hasExperiment(ctx context.Context, name string) bool {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOEXPERIMENT")
-	cmd.Env = append(os.Environ(), "GOEXPERIMENT="+name)
+	cmd.Env = append(os.Environ(), "GOEXPERIMENT="+name, "GOWORK=off")
 	return cmd.Run() == nil
 }
 

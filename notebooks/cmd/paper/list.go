@@ -23,7 +23,7 @@ func (p *program) listCommand() *cobra.Command {
 }
 
 func (p *program) list() error {
-	store, err := p.store()
+	store, err := p.filledStore()
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (p *program) list() error {
 		errs = append(errs, w.Flush())
 	}
 	section("EXPERIMENT\tRUNS\tSTEPS\tSTORED\tCONTENDERS", p.experiments, func(e sim.Experiment) string {
-		return strings.Join(contenders(e), ", ")
+		return strings.Join(contenders(e), "; ")
 	})
 	if len(p.tuning) > 0 {
 		fmt.Fprintln(p.stdout)
@@ -57,7 +57,7 @@ func (p *program) list() error {
 			for _, g := range paper.Grids(e) {
 				grids = append(grids, fmt.Sprintf("%d of %s", len(g.Settings), g.Contender))
 			}
-			return strings.Join(grids, ", ")
+			return strings.Join(grids, "; ")
 		})
 	}
 	return errors.Join(errs...)
@@ -72,7 +72,7 @@ func contenders(e sim.Experiment) []string {
 }
 
 // named returns the experiments and tuning studies of these names, in this
-// order.
+// order and each once.
 func (p *program) named(names []string) ([]sim.Experiment, error) {
 	var known []string
 	byName := map[string]sim.Experiment{}
@@ -81,11 +81,16 @@ func (p *program) named(names []string) ([]sim.Experiment, error) {
 		byName[e.Name] = e
 	}
 	var out []sim.Experiment
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
 		e, ok := byName[name]
 		if !ok {
 			hint := ""
-			if near := nearest(name, known); near != "" {
+			if p.isNotebook(name) {
+				hint = fmt.Sprintf(" There is a notebook: paper notebooks %s executes it.", name)
+			} else if near := nearest(name, known); near != "" {
 				hint = fmt.Sprintf(" Did you mean %s?", near)
 			}
 			return nil, usageError{fmt.Errorf("there is no experiment %q.%s Known are: %s", name, hint, strings.Join(known, ", "))}
@@ -95,36 +100,50 @@ func (p *program) named(names []string) ([]sim.Experiment, error) {
 	return out, nil
 }
 
-// nearest is the known name that takes the fewest changes of a character, or
-// "" where that would be half of them or more.
+// isNotebook tells the notebooks of the repository, if there is one.
+func (p *program) isNotebook(name string) bool {
+	root, err := p.repository()
+	if err != nil {
+		return false
+	}
+	_, err = notebooks(root, []string{name})
+	return err == nil
+}
+
+// nearest is the known name that takes the fewest changes of a character, not
+// counting case, or "" where that would be half of them or more.
 func nearest(name string, known []string) string {
 	best, least := "", (len(name)+1)/2
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), k); d < least {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least {
 			best, least = k, d
 		}
 	}
 	return best
 }
 
-// distance is Levenshtein's: the fewest insertions, deletions and replacements
-// of a byte that turn a into b.
+// distance is the fewest insertions, deletions, replacements and swaps of
+// neighbours of bytes that turn a into b, where no byte is changed twice.
 func distance(a, b string) int {
+	var before []int // the row of two bytes less of a
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0]++
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
 		for j := range len(b) {
-			change := diagonal
+			change := row[j]
 			if a[i] != b[j] {
 				change++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
 		}
+		before, row = row, next
 	}
 	return row[len(b)]
 }

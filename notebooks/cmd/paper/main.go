@@ -54,12 +54,19 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
-		fmt.Fprintln(os.Stderr, "\nstopping; once more to stop at once")
-		stop() // gives the signals their usual effect back
-	})
+	ctx := untilSignal(context.Background(), os.Stderr)
 	os.Exit(command(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+}
+
+// untilSignal ends its context at the first interrupt, and says so on stderr. The
+// second one stops the program at once.
+func untilSignal(ctx context.Context, stderr io.Writer) context.Context {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		stop() // gives the signals their usual effect back; saying so may take for ever
+		fmt.Fprintln(stderr, "\nstopping; once more to stop at once")
+	})
+	return ctx
 }
 
 // command is the whole program; it returns the exit status.
@@ -99,7 +106,7 @@ type usageError struct{ error }
 func (p *program) main(ctx context.Context, args []string) int {
 	p.args = args
 	root := p.commands()
-	root.SetArgs(doubleDashes(args))
+	root.SetArgs(doubleDashes(root, args))
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		// Cobra says so in several lines.
@@ -130,7 +137,7 @@ func (p *program) commands() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	p.flags.declare(root, p.withData)
 	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.benchCommand())
 	return root

@@ -88,8 +88,10 @@ type shell struct {
 	vectorised []string // command lines that wanted to be
 }
 
-func newShell(t *testing.T) *shell {
-	s := &shell{t: t, dir: t.TempDir()}
+func newShell(t *testing.T) *shell { return newShellIn(t, t.TempDir()) }
+
+func newShellIn(t *testing.T, dir string) *shell {
+	s := &shell{t: t, dir: dir}
 	experiment := func(name string) sim.Experiment {
 		return sim.Experiment{
 			Name: name, Problem: lamps{}, Runs: 3, Steps: 1000, Seed: 1,
@@ -112,7 +114,9 @@ func newShell(t *testing.T) *shell {
 		experiments: []sim.Experiment{experiment(paper.ToyLinear), experiment(paper.ToyMixed)},
 		tuning:      []sim.Experiment{tuning},
 		theory: func(context.Context, float64) (*paper.TheoryResult, error) {
-			return &paper.TheoryResult{Setting: "5 draws", Bias: []paper.Interval{{Mean: 0, Low: -0.001, High: 0.001}}}, nil
+			interval := paper.Interval{Mean: 0, Low: -0.001, High: 0.001}
+			ratio := []paper.VarianceRatio{{N: 1, Ratio: interval}}
+			return &paper.TheoryResult{Setting: "5 draws", Bias: []paper.Interval{interval}, BiasOf: make([]paper.BiasOf, 1), Critic: ratio, Actor: ratio}, nil
 		},
 		repository: func() (string, error) { return root, nil },
 		install:    func(context.Context, string, io.Writer) (string, error) { return "BIN", nil },
@@ -179,10 +183,19 @@ func TestWrongCommandLines(t *testing.T) {
 		{"run toy-linear --scale +Inf", []string{"-scale is +Inf"}},
 		{"run toy-linear -scale much", []string{"much", "scale"}},
 		{"run toy-linear -scale", []string{"scale"}},
-		{"run toy-linear -workers -3", []string{"-workers is -3"}},
-		{"run toy-linear -stack -1", []string{"-stack is -1"}},
+		{"run toy-linear -workers -3", []string{"-workers is -3, want a positive number"}},
+		{"run toy-linear -workers 0", []string{"-workers is 0, want a positive number"}},
+		{"run toy-linear -stack -1", []string{"-stack is -1, want a positive number"}},
+		{"run toy-linear --stack=0", []string{"-stack is 0, want a positive number"}},
 		{"run toy-linear -simd on", []string{`-simd is "on", want auto or off`}},
-		{"run toy-linear -elephant", []string{"elephant"}},
+		{"run toy-linear -elephant", []string{"there is no flag -elephant\n"}},
+		{"run toy-linear -scael 0.1", []string{"there is no flag -scael. Did you mean -scale?"}},
+		{"run toy-linear --worker=2", []string{"there is no flag -worker. Did you mean -workers?"}},
+		{"run toy-linear -onyl PGCR", []string{"there is no flag -onyl. Did you mean -only?"}},
+		{"list -onyl PGCR", []string{"there is no flag -onyl\n"}},
+		{"table -vrbose", []string{"there is no flag -vrbose. Did you mean -verbose?"}},
+		{"list -x", []string{"'x'", "-x"}},
+		{"run theory", []string{`no experiment "theory"`, "paper notebooks theory"}},
 		{"rum", []string{`unknown command "rum"`, "run"}},
 		{"table toy-linear", []string{"toy-linear"}},
 		{"notebooks elephant", []string{"elephant.ipynb", "theory.ipynb, toy-linear.ipynb"}},
@@ -205,11 +218,11 @@ func TestListAndRun(t *testing.T) {
 	s := newShell(t)
 	s.run(0, "list")
 	const before = `EXPERIMENT  RUNS  STEPS  STORED  CONTENDERS
-toy-linear  3     1000   -       epsilon-greedy, PGCR
-toy-mixed   3     1000   -       epsilon-greedy, PGCR
+toy-linear  3     1000   -       epsilon-greedy; PGCR
+toy-mixed   3     1000   -       epsilon-greedy; PGCR
 
 TUNING STUDY   RUNS  STEPS  STORED  SETTINGS
-tuning-linear  3     1000   -       2 of A, 1 of B b
+tuning-linear  3     1000   -       2 of A; 1 of B b
 `
 	if s.out.String() != before {
 		t.Errorf("got\n%s\nwant\n%s", &s.out, before)
@@ -241,8 +254,91 @@ func TestRunOnly(t *testing.T) {
 	if text := s.out.String(); strings.Contains(text, paper.EpsilonGreedy) || strings.Count(text, paper.PGCR) != 2 {
 		t.Errorf("one contender of two experiments prints\n%s", text)
 	}
-	s.run(2, "run", "toy-linear", "-only", "PCGR")
-	s.oneLine(`"PCGR"`, paper.PGCR, paper.EpsilonGreedy)
+	for name, meant := range map[string]string{"PCGR": paper.PGCR, "pgcr": paper.PGCR, "Epsilon-Greedy": paper.EpsilonGreedy} {
+		s.run(2, "run", "toy-linear", "-only", name)
+		s.oneLine(`"`+name+`". Did you mean "`+meant+`"?`, paper.PGCR+"; "+paper.EpsilonGreedy)
+	}
+	s.run(2, "run", "toy-linear", "-only", "elephant")
+	s.oneLine(`"elephant". Known are: ` + paper.PGCR)
+}
+
+// What is named twice is done once.
+func TestNamedTwice(t *testing.T) {
+	s := newShell(t)
+	s.run(0, "run", "toy-mixed", "toy-linear", "toy-mixed", "-scale", "0.1", "-simd=off")
+	if text := s.out.String(); strings.Count(text, "toy-mixed: 3 runs") != 1 || strings.Index(text, "toy-mixed") > strings.Index(text, "toy-linear") {
+		t.Errorf("run prints\n%s", text)
+	}
+	s.run(0, "plot", "toy-linear", "toy-linear")
+	if n := strings.Count(s.out.String(), "toy-linear.png"); n != 1 {
+		t.Errorf("plot draws it %d times", n)
+	}
+	s.run(0, "notebooks", "theory", "theory.ipynb")
+	if n := strings.Count(strings.Join(s.executed, "\n"), "theory.ipynb"); n != 1 {
+		t.Errorf("it is executed %d times", n)
+	}
+}
+
+// Folders may be called as they like: all commands work, and what stands after a
+// flag is its value.
+func TestFolderNames(t *testing.T) {
+	for _, name := range []string{"plain", "a [b] c", "[", "*", `back\slash`, "-weird", "--", "--out=x"} {
+		s := newShellIn(t, filepath.Join(t.TempDir(), name))
+		s.run(0, "notebooks")
+		if len(s.executed) != 5 || s.executed[0] != "theory.ipynb" {
+			t.Errorf("in %q the notebooks %q are executed", name, s.executed)
+		}
+		t.Chdir(s.dir)
+		for _, args := range [][]string{{"run", "toy-linear", "-scale", "0.1"}, {"plot"}, {"table", "-v"}, {"list"}, {"-v", "table"}} {
+			if args[0] == "-v" {
+				args = []string{"-out", name, "table", "-v"} // before the command
+			} else {
+				args = append(args, "-out", name)
+			}
+			s.run(0, args...)
+		}
+		s.run(0, "table", "-out", name, "-v")
+		s.contains(s.out.String(), filepath.Join(s.dir, name, "results", "toy-linear", "pgcr-"))
+		if entries, err := os.ReadDir(s.dir); err != nil || len(entries) != 2 {
+			t.Errorf("with -out %s there are %v, %v", name, entries, err)
+		}
+	}
+}
+
+// Nothing to execute is an error, not a success.
+func TestNoNotebooks(t *testing.T) {
+	s := newShell(t)
+	root, _ := s.repository()
+	for _, name := range []string{"theory.ipynb", "toy-linear.ipynb"} {
+		if err := os.Remove(filepath.Join(root, "notebooks", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run(1, "notebooks")
+	s.oneLine("no notebooks in " + filepath.Join(root, "notebooks"))
+	s.run(1, "reproduce")
+	s.contains(s.err.String(), "no notebooks in ")
+}
+
+// Commands that read say when they were sent to a folder that is not there. The
+// usual one need not be.
+func TestMistypedOut(t *testing.T) {
+	s := newShell(t)
+	file := filepath.Join(s.dir, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(s.dir, "publishde")
+	for _, command := range []string{"list", "table", "plot", "plot toy-linear"} {
+		s.run(1, append(strings.Fields(command), "-out", missing)...)
+		s.oneLine("there is no folder "+missing, "-out")
+		s.run(1, append(strings.Fields(command), "-out", file)...)
+		s.oneLine(file+" is no folder", "-out")
+	}
+	s.run(0, "list")
+	s.run(0, "table")
+	s.run(0, "run", "toy-linear", "-scale", "0.1", "-out", missing) // makes it
+	s.run(0, "list", "-out", missing)
 }
 
 func TestRunFailures(t *testing.T) {
@@ -294,8 +390,13 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s is no PNG file: %v", path, err)
 		}
 	}
+	s.run(0, "run", "toy-linear", "-scale", "0.05", "-only", paper.PGCR)
 	s.run(1, "plot", "toy-linear", "-scale", "1")
-	s.oneLine("no results of toy-linear")
+	s.oneLine("no results of toy-linear at scale 1 in ", "there are some at scale 0.05, 0.1\n")
+	s.run(1, "plot", "-scale", "0.2")
+	s.oneLine("no results at scale 0.2 in ", "paper run NAME -scale 0.2")
+	s.run(1, "plot", "toy-mixed", "-scale", "0.1")
+	s.oneLine("no results of toy-mixed", "paper run toy-mixed -scale 0.1 makes them")
 }
 
 func TestTuning(t *testing.T) {
@@ -303,7 +404,7 @@ func TestTuning(t *testing.T) {
 	s.run(0, "run", "tuning-linear", "-scale", "0.1")
 	s.contains(s.out.String(), "tuning-linear: 3 runs of 100 steps", "B b, n 10")
 	s.run(0, "list")
-	s.contains(s.out.String(), "tuning-linear  3     1000   3 of 3 at scale 0.1  2 of A, 1 of B b\n")
+	s.contains(s.out.String(), "tuning-linear  3     1000   3 of 3 at scale 0.1  2 of A; 1 of B b\n")
 	s.run(1, "plot") // draws what the paper has
 	s.oneLine("no results in ")
 	s.run(0, "plot", "tuning-linear")
@@ -355,6 +456,9 @@ func TestVectorised(t *testing.T) {
 func TestTable(t *testing.T) {
 	s := newShell(t)
 	other := filepath.Join(s.dir, "published")
+	if err := os.Mkdir(other, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	s.run(0, "table", "-out", other)
 	if n := strings.Count(s.out.String(), "  not run   "); n != 10 {
 		t.Errorf("%d of 10 claims are not run:\n%s", n, &s.out)
@@ -396,6 +500,43 @@ func TestReproduce(t *testing.T) {
 	for _, name := range []string{"claims.md", "results/theory.json", "figures/toy-mixed-loglog.png"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Whoever reads claims.md while it is written anew has the whole old one: it is
+// another file.
+func TestClaimsAreReplaced(t *testing.T) {
+	s := newShell(t)
+	out := filepath.Join(s.dir, "out")
+	path, reader := filepath.Join(out, "claims.md"), filepath.Join(s.dir, "reader")
+	writeFile(t, path, "old")
+	if err := os.Link(path, reader); err != nil {
+		t.Fatal(err)
+	}
+	s.run(0, "reproduce", "-out", out)
+	if text, err := os.ReadFile(reader); err != nil || string(text) != "old" {
+		t.Errorf("who had opened claims.md reads %.40q, %v", text, err)
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), "|") {
+		t.Errorf("claims.md is %.40q, %v", text, err)
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) != 3 { // with results and figures
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+}
+
+// A theory that is there but cannot be trusted is not replaced in silence.
+func TestReproduceRefusesDamagedTheory(t *testing.T) {
+	s := newShell(t)
+	out := filepath.Join(s.dir, "out")
+	path := filepath.Join(out, "results", paper.TheoryFile)
+	for _, text := range []string{"", "{}", `{"Scale":1}`} {
+		writeFile(t, path, text)
+		s.run(1, "reproduce", "-out", out)
+		s.contains(s.err.String(), path, "error: theory failed")
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%q became %.40q, %v", text, now, err)
 		}
 	}
 }

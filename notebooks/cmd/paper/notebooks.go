@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,10 +52,13 @@ func playsMusic(name string) bool {
 
 // notebooks returns the file names of the named notebooks, or of all.
 func notebooks(root string, names []string) ([]string, error) {
-	paths, _ := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb")) // the pattern is valid
-	var all []string
-	for _, path := range paths {
-		all = append(all, filepath.Base(path))
+	folder := filepath.Join(root, "notebooks")
+	all, err := filesNamed(folder, ".ipynb")
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("there are no notebooks in %s", folder)
 	}
 	if len(names) == 0 {
 		return all, nil
@@ -63,11 +67,24 @@ func notebooks(root string, names []string) ([]string, error) {
 	for _, name := range names {
 		name = strings.TrimSuffix(filepath.Base(name), ".ipynb") + ".ipynb"
 		if !slices.Contains(all, name) {
-			return nil, usageError{fmt.Errorf("there is no notebook %s in %s; there are: %s", name, filepath.Join(root, "notebooks"), strings.Join(all, ", "))}
+			return nil, usageError{fmt.Errorf("there is no notebook %s in %s; there are: %s", name, folder, strings.Join(all, ", "))}
 		}
-		out = append(out, name)
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
 	}
 	return out, nil
+}
+
+// filesNamed are the names of a folder's files that end in suffix, sorted.
+func filesNamed(folder, suffix string) (names []string, err error) {
+	entries, err := os.ReadDir(folder)
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), suffix) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, err
 }
 
 // executeAll executes notebooks into the output folder. They read and keep

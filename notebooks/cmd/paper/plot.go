@@ -41,7 +41,7 @@ func (p *program) plotCommand() *cobra.Command {
 // plotAll draws the experiments. Those without results are an error when they
 // were named, or when none has any.
 func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, named bool) error {
-	store, err := p.store()
+	store, err := p.filledStore()
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, nam
 		errs = append(errs, err)
 		if len(results) == 0 {
 			if named {
-				errs = append(errs, fmt.Errorf("there are no results of %s in %s: paper run %s makes them", e.Name, store.Dir, e.Name))
+				errs = append(errs, p.nothingStored(store, e))
 			}
 			continue
 		}
@@ -70,9 +70,34 @@ func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, nam
 		errs = append(errs, p.plot(figures, e, results))
 	}
 	if drawn == 0 && !named {
-		errs = append(errs, fmt.Errorf("there are no results in %s: paper run makes them", store.Dir))
+		at, flag := p.askedScale()
+		errs = append(errs, fmt.Errorf("there are no results%s in %s: paper run NAME%s makes them", at, store.Dir, flag))
 	}
 	return errors.Join(errs...)
+}
+
+// askedScale is the scale that was asked for in words, and as a flag.
+func (p *program) askedScale() (at, flag string) {
+	if p.scale == 0 {
+		return "", ""
+	}
+	return fmt.Sprintf(" at scale %v", p.scale), fmt.Sprintf(" -scale %v", p.scale)
+}
+
+// nothingStored says how there can be a figure of an experiment without results
+// at the scale that was asked for.
+func (p *program) nothingStored(store sim.Store, e sim.Experiment) error {
+	at, flag := p.askedScale()
+	text := fmt.Sprintf("there are no results of %s%s in %s: paper run %s%s makes them", e.Name, at, store.Dir, e.Name, flag)
+	stored, _ := paper.StoredScales(store, e) // what cannot be read is not there
+	var scales []string
+	for _, results := range stored {
+		scales = append(scales, fmt.Sprintf("%.3g", float64(results[0].Steps)/float64(e.Steps)))
+	}
+	if scales != nil {
+		text += "; there are some at scale " + strings.Join(scales, ", ")
+	}
+	return errors.New(text)
 }
 
 // drawing is one figure of an experiment.
@@ -85,7 +110,7 @@ type drawing struct {
 
 // plot draws the figures of one experiment: with standard deviations, with
 // intervals, and with logarithmic axes; of a music experiment, and where there is
-// no regret, the average reward by episode. Of a tuning study it draws one of
+// no regret, the average reward by episode, without oracles and with them. Of a tuning study it draws one of
 // every grid.
 func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) error {
 	opt := figure.Options{Title: paper.Titles[e.Name], Palette: paper.Palette}
@@ -113,7 +138,14 @@ func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) erro
 			}
 		}
 	case byReward:
-		drawings = []drawing{{e.Name, reward, results, opt}, {e.Name + "-interval", reward, results, interval}}
+		told := paper.Without(results, paper.Oracles...)
+		if len(told) == 0 {
+			told = results
+		}
+		drawings = []drawing{{e.Name, reward, told, opt}, {e.Name + "-interval", reward, told, interval}}
+		if len(told) < len(results) {
+			drawings = append(drawings, drawing{e.Name + "-oracles", reward, results, opt})
+		}
 	default:
 		// Random choice loses so much more than the others that these could not be
 		// told apart on its axis.

@@ -83,8 +83,12 @@ func restrict(experiments []sim.Experiment, only []string) ([]sim.Experiment, er
 	}
 	for _, name := range only {
 		if !slices.Contains(names, name) {
+			hint := ""
+			if near := nearest(name, names); near != "" {
+				hint = fmt.Sprintf(" Did you mean %q?", near)
+			}
 			slices.Sort(names)
-			return nil, usageError{fmt.Errorf("no contender is called %q. Known are: %s", name, strings.Join(slices.Compact(names), "; "))}
+			return nil, usageError{fmt.Errorf("no contender is called %q.%s Known are: %s", name, hint, strings.Join(slices.Compact(names), "; "))}
 		}
 	}
 	return slices.DeleteFunc(restricted, func(e sim.Experiment) bool { return len(e.Contenders) == 0 }), nil

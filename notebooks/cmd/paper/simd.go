@@ -119,7 +119,7 @@ func buildVectorised(ctx context.Context, root string, progress io.Writer) (bina
 		args := append([]string{"build", "-o", binary, "-tags=" + buildTags()}, flags...)
 		cmd := exec.CommandContext(ctx, "go", append(args, "./notebooks/cmd/paper")...)
 		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "PWD="+root, "GOEXPERIMENT=simd")
+		cmd.Env = append(os.Environ(), "PWD="+root, "GOEXPERIMENT=simd", "GOWORK=off")
 		interruptible(cmd)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("go build: %w: %s", err, bytes.TrimSpace(text))

@@ -16,11 +16,21 @@ import (
 // its value, and nothing else: what becomes another program ends no test.
 const vectoriseIn = "TEST_VECTORISE_IN"
 
+// waitForSignals makes the test's program wait for the first signal, and then
+// for ever.
+const waitForSignals = "TEST_WAIT_FOR_SIGNALS"
+
 func TestMain(m *testing.M) {
 	if root := os.Getenv(vectoriseIn); root != "" {
 		err := vectorise(context.Background(), root, os.Args[1:], os.Stderr)
 		fmt.Println("the program that was, error:", err)
 		os.Exit(3)
+	}
+	if os.Getenv(waitForSignals) != "" {
+		ctx := untilSignal(context.Background(), os.Stderr)
+		fmt.Println("ready")
+		<-ctx.Done()
+		select {}
 	}
 	os.Exit(m.Run())
 }
@@ -73,6 +83,19 @@ func TestVectorise(t *testing.T) {
 	for _, env := range []string{"GOEXPERIMENT=nosimd", "PATH="} {
 		if stdout, stderr, status := run(env); stdout != as || stderr != "" || status != 3 {
 			t.Errorf("with %s it prints %q, %q, status %d", env, stdout, stderr, status)
+		}
+	}
+	// A workspace above the repository is about other modules, whole or broken.
+	for _, work := range []string{"go 1.26\n\nuse ./other\n", "nonsense\n"} {
+		workspace := t.TempDir()
+		writeFile(t, filepath.Join(workspace, "go.work"), work)
+		writeFile(t, filepath.Join(workspace, "other", "go.mod"), "module other\n\ngo 1.26\n")
+		inside := filepath.Join(workspace, "repository")
+		if err := os.CopyFS(inside, os.DirFS(root)); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, stderr, status := run(vectoriseIn + "=" + inside); stdout != "simd [-simd=off run a b -scale 1]\n" || status != 7 {
+			t.Errorf("below a go.work of %q it prints %q, %q, status %d", work, stdout, stderr, status)
 		}
 	}
 	writeFile(t, source, "package main\n\nfunc main() { undefined() }\n")

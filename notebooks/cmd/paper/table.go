@@ -43,7 +43,7 @@ const tableWidth = 100
 // claims judges the claims and returns the files that they rest on. Claims
 // are returned beside errors of single files.
 func (p *program) claims() (claims []paper.Claim, files []string, err error) {
-	store, err := p.store()
+	store, err := p.filledStore()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,9 +69,10 @@ func (p *program) claims() (claims []paper.Claim, files []string, err error) {
 
 // sources finds the files of results in an experiment's folder.
 func sources(folder string, results []*sim.Result) []string {
-	paths, _ := filepath.Glob(filepath.Join(folder, "*.csv")) // the pattern is valid
+	names, _ := filesNamed(folder, ".csv") // without a folder, there are no results to look for
 	var out []string
-	for _, path := range paths {
+	for _, name := range names {
+		path := filepath.Join(folder, name)
 		f, err := os.Open(path)
 		if err != nil {
 			continue
