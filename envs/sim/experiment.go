@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -51,7 +50,10 @@ func (e Experiment) Scale(fraction float64) Experiment {
 
 // Validate reports the first setting that cannot be run, by field and value.
 // Run calls it before it does anything. Settings of the problem and of the
-// algorithms are theirs to check, when they are made.
+// algorithms are theirs to check, when they are made, but they must be such that
+// their JSON tells all of them, for it names the result: without a MarshalJSON
+// method, fields are exported and of no interface type. A field with the tag
+// `json:"-"` is none of the settings and decides no result.
 func (e Experiment) Validate() error {
 	if err := checkExperimentName(e.Name); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (e Experiment) Validate() error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("sim: experiment %q: %s", e.Name, fmt.Sprintf(format, args...))
 	}
-	if e.Problem == nil {
+	if isNil(e.Problem) {
 		return bad("Problem is nil")
 	}
 	if e.Runs < 1 || e.Runs > maxRuns {
@@ -82,7 +84,7 @@ func (e Experiment) Validate() error {
 			return bad("%s.Name is %q, which another contender has", field, c.Name)
 		}
 		names[c.Name] = true
-		if c.Algorithm == nil {
+		if isNil(c.Algorithm) {
 			return bad("%s.Algorithm (%q) is nil", field, c.Name)
 		}
 		head, err := e.head(c)
@@ -116,16 +118,6 @@ func (e Experiment) head(c Contender) (Result, error) {
 		Steps:      e.Steps,
 		Seed:       e.Seed,
 	}, nil
-}
-
-// declaration is a declared value as Go type and JSON, such as
-// `baselines.LinUCB {"Alpha":1}`. A pointer declares what it points to.
-func declaration(v any) (string, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("%T cannot be recorded as JSON: %w", v, err)
-	}
-	return strings.TrimLeft(fmt.Sprintf("%T", v), "*") + " " + string(text), nil
 }
 
 func checkExperimentName(name string) error {

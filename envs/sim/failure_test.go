@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
 )
 
@@ -82,5 +84,77 @@ func TestWrongRuns(t *testing.T) {
 	_, err := e.Run(context.Background(), sim.Store{Dir: t.TempDir()}, sim.Options{Stack: 20})
 	if err == nil || !strings.Contains(err.Error(), "environment has 21 runs for 20 seeds") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// pledge is a problem and an algorithm that return nothing and no error, of
+// different kinds of nothing, or end the goroutine.
+type pledge struct {
+	field
+	Made string
+}
+
+func (p pledge) New(seeds []uint64) (envs.Environment, error) {
+	switch p.Made {
+	case "nothing":
+		return nil, nil
+	case "a pointer to nothing":
+		return (*meadow)(nil), nil
+	case "no return":
+		runtime.Goexit()
+	}
+	return p.field.New(seeds)
+}
+
+type vow struct{ Made string }
+
+func (v vow) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	switch v.Made {
+	case "nothing":
+		return nil, nil
+	case "a pointer to nothing":
+		return (*pupil)(nil), nil
+	case "no return":
+		runtime.Goexit()
+	}
+	return leaver{}, nil
+}
+
+// leaver is a policy that ends the goroutine it is called on.
+type leaver struct{ envs.Policy }
+
+func (leaver) Act([]int, envs.Observation) error {
+	runtime.Goexit()
+	return nil
+}
+
+// What New must not return, and calls that never return, are errors of the
+// contender.
+func TestNothingMade(t *testing.T) {
+	for _, test := range []struct {
+		problem   envs.Problem
+		algorithm envs.Algorithm
+		step      int
+		text      string
+	}{
+		{pledge{Made: "nothing"}, student{}, 0, "sim_test.pledge.New returned no environment"},
+		{pledge{Made: "a pointer to nothing"}, student{}, 0, "sim_test.pledge.New returned no environment"},
+		{pledge{Made: "no return"}, student{}, 0, "runtime.Goexit"},
+		{field{}, vow{Made: "nothing"}, 0, "sim_test.vow.New returned no policy"},
+		{field{}, vow{Made: "a pointer to nothing"}, 0, "sim_test.vow.New returned no policy"},
+		{field{}, vow{Made: "no return"}, 0, "runtime.Goexit"},
+		{field{}, vow{}, 1, "runtime.Goexit"},
+	} {
+		e := lesson()
+		e.Problem = test.problem
+		e.Contenders = []sim.Contender{{Name: "broken", Algorithm: test.algorithm}, {Name: "good", Algorithm: student{Rate: 0.1}}}
+		results, err := e.Run(context.Background(), sim.Store{Dir: t.TempDir()}, sim.Options{Workers: 1, Stack: 20})
+		if good := test.problem == (field{}); good != (len(results) == 1) {
+			t.Errorf("%s: %d results", test.text, len(results))
+		}
+		var failure *sim.ContenderError
+		if !errors.As(err, &failure) || failure.Contender != "broken" || failure.Step != test.step || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("error %v, want %q at step %d", err, test.text, test.step)
+		}
 	}
 }

@@ -29,6 +29,7 @@ type job struct {
 	mu       sync.Mutex
 	result   Result // the configuration and, more and more, the curves
 	playing  []bool // [run], by this process
+	begun    bool   // by this process
 	finished bool   // the result is whole
 	failed   error  // why it never will be
 	unkept   error  // why some of it is in memory only
@@ -65,6 +66,22 @@ func (j *job) fail(err error) {
 	j.cancel()
 }
 
+// inMemory reports whether something of the job could not be kept.
+func (j *job) inMemory() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.unkept != nil
+}
+
+// leaveOut ends a job that this process has not begun.
+func (j *job) leaveOut() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.begun && !j.over() {
+		j.fail(fmt.Errorf("sim: contender %q: not begun, for it could not be kept", j.contender.Name))
+	}
+}
+
 // claim takes up to n runs that are missing and that nobody plays. elsewhere
 // says that other processes play some, and may die before they finish them.
 func (j *job) claim(n int) (stakes []stake, elsewhere bool) {
@@ -86,7 +103,7 @@ func (j *job) claim(n int) (stakes []stake, elsewhere bool) {
 			elsewhere = true
 			continue
 		}
-		j.playing[run] = true
+		j.playing[run], j.begun = true, true
 		stakes = append(stakes, stake{run, lock})
 		// Somebody may have finished it before the lock was ours. The order
 		// matters: parts go after the result has come.
@@ -115,12 +132,16 @@ func (j *job) release(stakes []stake) {
 }
 
 // lock takes the named lock in the folder of parts; nil when it is held. Where
-// the file system has no locks, everybody gets it.
+// the file system has no locks, everybody gets it. What is there in the place of
+// the file - a pipe, a link - is an error: opening it might wait for ever.
 func (j *job) lock(name string) (*flock.Flock, error) {
 	if err := os.MkdirAll(j.parts, 0o777); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	lock := flock.New(filepath.Join(j.parts, name), flock.SetPermissions(0o666))
+	if info, err := os.Lstat(lock.Path()); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("sim: locking %s: it is no file, but %v", lock.Path(), info.Mode().Type())
+	}
 	ok, err := lock.TryLock()
 	switch {
 	case ok || errors.Is(err, errors.ErrUnsupported):

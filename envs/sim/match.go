@@ -35,9 +35,15 @@ func PlayMatch(ctx context.Context, m Match) error {
 	if err != nil {
 		return err
 	}
+	if isNil(env) {
+		return fmt.Errorf("%T.New returned no environment and no error", m.Problem)
+	}
 	policy, err := m.Algorithm.New(m.Problem.Spec(), m.PolicySeeds)
 	if err != nil {
 		return err
+	}
+	if isNil(policy) {
+		return fmt.Errorf("%T.New returned no policy and no error", m.Algorithm)
 	}
 	if n := env.Observe().Runs; n != len(m.ProblemSeeds) {
 		return fmt.Errorf("environment has %d runs for %d seeds", n, len(m.ProblemSeeds))

@@ -12,7 +12,7 @@ import (
 // Options say how fast results come, never what they are.
 type Options struct {
 	// Workers is how many goroutines play; default: the number of CPUs that Go
-	// may use.
+	// may use. There are never more than there are runs.
 	Workers int
 
 	// Stack is how many runs one worker steps together; default: an even share
@@ -38,8 +38,9 @@ type Options struct {
 // A contender that fails - an error, a panic, a number that is not finite -
 // stops alone; its error is a [ContenderError]. When ctx is cancelled, all stop
 // within a step, what is finished is kept, and the error wraps ctx.Err(). When
-// a result is computed but cannot be written, it is returned all the same and
-// the error names the file. The errors of all contenders are joined, so results
+// a result is computed but cannot be written, it is returned all the same, the
+// error names the file, and contenders that nobody has begun are left out. The
+// errors of all contenders are joined, so results
 // may be returned beside an error; without one, there is a result for each
 // contender. Errors of the declaration or of the folder come before anything is
 // played.
@@ -51,6 +52,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	workers = min(workers, e.Runs*len(e.Contenders))
 	p := pool{stack: opt.Stack}
 	if p.stack == 0 {
 		p.stack = min((e.Runs+workers-1)/workers, 20)
@@ -157,8 +159,17 @@ func (p *pool) work(ctx context.Context) {
 	}
 }
 
+// claim begins no contender when one could not be kept: a full disk is told
+// after what is under way, not after all.
 func (p *pool) claim() (j *job, stakes []stake, elsewhere bool) {
+	trouble := false
 	for _, j := range p.jobs {
+		trouble = trouble || j.inMemory()
+	}
+	for _, j := range p.jobs {
+		if trouble {
+			j.leaveOut()
+		}
 		stakes, others := j.claim(p.stack)
 		if len(stakes) > 0 {
 			return j, stakes, false

@@ -17,8 +17,8 @@ import (
 type Result struct {
 	Experiment string
 	Contender  string
-	Problem    string // Go type and JSON
-	Algorithm  string // Go type and JSON
+	Problem    string // Go type and JSON; types of other modules have the path of their package
+	Algorithm  string // likewise
 	Runs       int
 	Steps      int
 	Seed       uint64

@@ -64,6 +64,17 @@ func TestSameFilesForAllOptions(t *testing.T) {
 	}
 }
 
+// Settings that are more than enough do no harm.
+func TestMoreThanEnough(t *testing.T) {
+	t.Parallel()
+	want := wanted(t)
+	for _, opt := range []sim.Options{{Workers: math.MaxInt}, {Stack: math.MaxInt}, {Workers: 100_000_000, Stack: math.MaxInt}} {
+		dir := t.TempDir()
+		mustRun(t, lesson(), sim.Store{Dir: dir}, opt)
+		wantFiles(t, dir, want)
+	}
+}
+
 // Run r can be rebuilt from its seeds, alone and without Run, and its regret
 // never falls.
 func TestResultIsPlay(t *testing.T) {

@@ -53,7 +53,7 @@ func (s Store) Results(experiment string) ([]*Result, error) {
 	var results []*Result
 	var refused []error
 	for _, entry := range entries {
-		if entry.IsDir() || filepath.Ext(entry.Name()) != ".csv" {
+		if filepath.Ext(entry.Name()) != ".csv" {
 			continue
 		}
 		path := filepath.Join(folder, entry.Name())
@@ -94,14 +94,31 @@ func (s Store) probe(experiment string) error {
 	folder := s.folder(experiment)
 	err := os.MkdirAll(folder, 0o777)
 	if err == nil {
-		// One name for all: what a killed process leaves, the next removes.
-		name := filepath.Join(folder, ".probe")
-		err = errors.Join(os.WriteFile(name, make([]byte, 4096), 0o666), ignoreMissing(os.Remove(name)))
+		err = writable(folder)
 	}
 	if err != nil {
 		return fmt.Errorf("sim: results cannot be kept in %s: %w", folder, err)
 	}
 	return nil
+}
+
+// writable tries to write a file in a folder, and leaves nothing there.
+func writable(folder string) error {
+	const prefix = ".probe-"
+	f, err := os.CreateTemp(folder, prefix)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4096))
+	err = errors.Join(err, f.Close())
+	// What a killed process has left, the next removes.
+	entries, _ := os.ReadDir(folder)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), prefix) {
+			err = errors.Join(err, ignoreMissing(os.Remove(filepath.Join(folder, entry.Name()))))
+		}
+	}
+	return err
 }
 
 func ignoreMissing(err error) error {
@@ -116,6 +133,10 @@ func partsOf(path string) string { return strings.TrimSuffix(path, ".csv") + ".p
 
 // load reads the result, or the part of one, at path.
 func load(path string) (*Result, error) {
+	// Opening a pipe waits for a writer, perhaps for ever.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, refuse(path, fmt.Errorf("it is no file, but %v", info.Mode().Type()))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
