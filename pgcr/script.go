@@ -200,22 +200,41 @@ func sharedNumber(tape TapeNodes, at int) *Node {
 // the candidate, [R] float32, with probabilities p, [R, M]; -1 where they are NaN.
 func sampleNodes(p, u *Node, m int) *Node {
 	g, runs := p.Graph(), p.Shape().Dimensions[0]
-	below := make([][]float32, m) // [i][j]: whether candidate j counts in the sum up to i
 	index := make([]float32, m)
-	for i := range below {
-		below[i] = make([]float32, m)
+	for i := range index {
 		index[i] = float32(i)
-		for j := 0; j <= i; j++ {
-			below[i][j] = 1
-		}
 	}
-	sums := ReduceSum(Mul(Reshape(p, runs, 1, m), Reshape(Const(g, below), 1, m, m)), 2)
+	sums := runningSums(p)
 	passed := ReduceSum(ConvertDType(GreaterOrEqual(u, sums), p.DType()), 1)
 	positive := ConvertDType(GreaterThan(p, ZerosLike(p)), p.DType())
 	last := ReduceMax(Mul(positive, Reshape(Const(g, index), 1, m)), 1)
 	whole := Slice(sums, AxisRange(), AxisRange(m-1, m))
 	ok := Equal(whole, whole) // not so for NaN
 	return Where(Reshape(ok, runs), Min(passed, last), Neg(OnesLike(last)))
+}
+
+// runningSums returns the sums of the first 1 ... M values of each run, [R, M].
+func runningSums(x *Node) *Node {
+	runs, m := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
+	below := make([][]float32, m) // [i][j]: whether value j counts in the sum up to i
+	for i := range below {
+		below[i] = make([]float32, m)
+		for j := 0; j <= i; j++ {
+			below[i][j] = 1
+		}
+	}
+	return ReduceSum(Mul(Reshape(x, runs, 1, m), Reshape(Const(x.Graph(), below), 1, m, m)), 2)
+}
+
+// OneOfBest returns the candidate of the largest value of each run, [R, 1]; of
+// several with equal values that which u, uniform in [0, 1), says. values is
+// [R, M], u [R, 1].
+func OneOfBest(values, u *Node) *Node {
+	best := ConvertDType(Equal(values, ReduceAndKeep(values, ReduceMax, 1)), values.DType())
+	count := ReduceAndKeep(best, ReduceSum, 1)
+	rank := OnePlus(Min(Floor(Mul(u, count)), AddScalar(count, -1))) // of the one to take, 1 ... count
+	before := ConvertDType(LessThan(runningSums(best), rank), values.DType())
+	return ReduceAndKeep(before, ReduceSum, 1)
 }
 
 // ByCandidate puts values that stand by slot, [R, M], in the order of the

@@ -37,7 +37,7 @@ func (a DropoutThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, error
 	if !(a.Dropout > 0 && a.Dropout < 1) {
 		return nil, fmt.Errorf("neural: DropoutThompson.Dropout is %v, want above 0 and below 1", a.Dropout)
 	}
-	return newPolicy("DropoutThompson", a.Settings, a.Dropout, spec, seeds, greedy)
+	return newPolicy("DropoutThompson", a.Settings, a.Dropout, spec, seeds, nil)
 }
 
 // MarshalJSON writes the settings with the defaults filled in, so that a

@@ -30,11 +30,11 @@ func (a EpsilonGreedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) 
 	if !(a.Epsilon > 0 && a.Epsilon <= 1) {
 		return nil, fmt.Errorf("neural: EpsilonGreedy.Epsilon is %v, want a share in (0, 1]", a.Epsilon)
 	}
-	return newPolicy("EpsilonGreedy", a.Settings, 0, spec, seeds, func(values []float32, rng *rand.Rand) int {
+	return newPolicy("EpsilonGreedy", a.Settings, 0, spec, seeds, func(candidates int, rng *rand.Rand) int {
 		if rng.Float64() < a.Epsilon {
-			return rng.IntN(len(values))
+			return rng.IntN(candidates)
 		}
-		return greedy(values, rng)
+		return -1
 	})
 }
 

@@ -23,7 +23,7 @@ func (a Greedy) withDefaults() Greedy {
 // New implements envs.Algorithm; the policy is a *Policy. It returns an error that
 // names the field when a setting is out of bounds, and when there is no seed.
 func (a Greedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	return newPolicy("Greedy", a.withDefaults().Settings, 0, spec, seeds, greedy)
+	return newPolicy("Greedy", a.withDefaults().Settings, 0, spec, seeds, nil)
 }
 
 // MarshalJSON writes the settings with the defaults filled in, so that a

@@ -34,7 +34,7 @@ type learner struct {
 // updateInputs are the nodes of the update graph.
 type updateInputs struct {
 	params                []*Node // parameters and moments
-	contexts, rows        *Node   // [R, W, B], [R, B, W]
+	contexts, rows        *Node   // [R, W, B], nil on a device, and [R, B, W]
 	reward                *Node   // [R, B]
 	mask                  *Node   // [R, 1, H]
 	size, eps             *Node   // scalars of Adam
@@ -45,7 +45,12 @@ type updateInputs struct {
 // parameters and moments.
 func updateGraph(network pgcr.Network, in updateInputs) []*Node {
 	k := len(in.params) / 3
-	value := network.Forward(in.params[:k], in.contexts, in.mask)
+	var value pgcr.Pass
+	if in.contexts != nil {
+		value = network.Forward(in.params[:k], in.contexts, in.mask)
+	} else {
+		value = network.ForwardRows(in.params[:k], in.rows, in.mask)
+	}
 	target := in.reward
 	if in.next != nil {
 		target = pgcr.SarsaTarget(in.reward, in.discount, network.Forward(in.params[:k], in.next, in.mask).Output)

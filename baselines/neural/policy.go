@@ -20,7 +20,7 @@ type Policy struct {
 	algorithm string
 	settings  Settings
 	dropout   float64
-	choose    choose
+	explore   explore // nil for none
 	spec      envs.Spec
 	backend   compute.Backend
 	network   *pgcr.Parameters
@@ -37,16 +37,15 @@ type Policy struct {
 // is ten times slower, so decisions are filled up with columns that nobody reads.
 const vector = 8
 
-// choose returns the index of one of a run's candidates, whose values are given.
-type choose func(values []float32, rng *rand.Rand) int
-
 // streams are the random sources of one run, one for each purpose, so that no
 // use of one shifts another.
 type streams struct {
 	act, actMask, batch, batchMask *rand.Rand
+
+	tie *rand.Rand // of a script
 }
 
-func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, seeds []uint64, choose choose) (envs.Policy, error) {
+func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, seeds []uint64, explore explore) (envs.Policy, error) {
 	if err := checkProblem(algorithm, spec, seeds); err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, se
 	}
 	network := pgcr.Network{Dim: spec.Dim, Hidden: s.Hidden, Bias: true}
 	p := &Policy{
-		algorithm: algorithm, settings: s, dropout: dropout, choose: choose, spec: spec, backend: s.Backend,
+		algorithm: algorithm, settings: s, dropout: dropout, explore: explore, spec: spec, backend: s.Backend,
 		network: pgcr.NewParameters(s.Backend, network, seeds, "neural/value"),
 	}
 	for _, seed := range seeds {
@@ -68,6 +67,7 @@ func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, se
 			actMask:   envs.NewRand(seed, "neural/act-dropout"),
 			batch:     envs.NewRand(seed, "neural/replay"),
 			batchMask: envs.NewRand(seed, "neural/update-dropout"),
+			tie:       envs.NewRand(seed, "neural/tie"),
 		})
 	}
 	in := inputs{backend: p.backend, runs: len(seeds)}
@@ -98,7 +98,13 @@ func (p *Policy) Act(dst []int, obs envs.Observation) error {
 	}
 	drop := func(r int, mask []float32) { dropUnits(mask, p.dropout, p.streams[r].actMask) }
 	return p.evaluate(obs, drop, func(r int, values []float32) {
-		dst[r] = p.choose(values, p.streams[r].act)
+		dst[r] = -1
+		if p.explore != nil {
+			dst[r] = p.explore(len(values), p.streams[r].act)
+		}
+		if dst[r] < 0 {
+			dst[r] = greedy(values, p.streams[r].act)
+		}
 	})
 }
 
@@ -163,11 +169,14 @@ func (p *Policy) evaluate(obs envs.Observation, setMask func(r int, mask []float
 func (p *Policy) checkValues(r int, values []float32) error {
 	for i, v := range values {
 		if !finite(v) {
-			return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates the value of candidate %d is %v (%s.Rate %v)",
-				p.network.Updates, i, v, p.algorithm, p.settings.Rate)}
+			return p.diverged(r, fmt.Sprintf("the value of candidate %d is %v", i, v))
 		}
 	}
 	return nil
+}
+
+func (p *Policy) diverged(r int, what string) error {
+	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %s (%s.Rate %v)", p.network.Updates, what, p.algorithm, p.settings.Rate)}
 }
 
 // Update implements envs.Policy: it appends the step to the history and, every

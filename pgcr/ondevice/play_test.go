@@ -30,15 +30,22 @@ type step struct {
 	first   float32 // of the contexts
 }
 
-// play returns what a recorder sees of a match.
-func play(t *testing.T, player func(context.Context, sim.Match) error, problem envs.Problem, algorithm envs.Algorithm, runs, steps int) []step {
-	t.Helper()
-	var seen []step
+// match is one whose recorder sees nothing.
+func match(problem envs.Problem, algorithm envs.Algorithm, runs, steps int) sim.Match {
 	m := sim.Match{Problem: problem, Algorithm: algorithm, Steps: steps, Begin: func() {}}
+	m.Recorder = sim.RecorderFunc(func(int, envs.Transition, []float64) {})
 	for r := range runs {
 		m.ProblemSeeds = append(m.ProblemSeeds, uint64(100+r))
 		m.PolicySeeds = append(m.PolicySeeds, uint64(200+r))
 	}
+	return m
+}
+
+// play returns what a recorder sees of a match.
+func play(t *testing.T, player func(context.Context, sim.Match) error, problem envs.Problem, algorithm envs.Algorithm, runs, steps int) []step {
+	t.Helper()
+	var seen []step
+	m := match(problem, algorithm, runs, steps)
 	m.Recorder = sim.RecorderFunc(func(n int, tr envs.Transition, regret []float64) {
 		if n != len(seen)+1 {
 			t.Errorf("step %d after %d", n, len(seen))
