@@ -92,7 +92,13 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 			return nil, fmt.Errorf("figure: contender %q of %q has %d steps, fewer than an episode of %d", r.Contender, r.Experiment, r.Steps, episode)
 		}
 	}
-	return bands(results, curves, Axes{X: fmt.Sprintf("step, in episodes of %s", number(float64(episode), 0)), Y: "reward a step"}, opt)
+	p, err := bands(results, curves, Axes{X: fmt.Sprintf("step, in episodes of %s", number(float64(episode), 0)), Y: "reward a step"}, opt)
+	if err == nil && len(opt.References) > 0 {
+		// A level line is not to lie on the frame.
+		air := 0.03 * (p.Y.Max - p.Y.Min)
+		p.Y.Min, p.Y.Max = p.Y.Min-air, p.Y.Max+air
+	}
+	return p, err
 }
 
 // curve is one contender: values [run][point] at the places x.

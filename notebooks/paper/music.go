@@ -55,6 +55,10 @@ func music(name string, problem envs.Problem, t tunedMusic) sim.Experiment {
 // can be earned by those who have not met the rows before.
 var References = []string{LabelOracle, TrueProbabilities, Random}
 
+// Oracles are the References that know what no policy is told. They earn so much
+// more that the policies cannot be told apart on an axis with them.
+var Oracles = []string{LabelOracle, TrueProbabilities}
+
 // IsMusic tells the music experiments and their tuning studies apart from the
 // others: they are judged by reward, for their best policy is unknown, and are
 // drawn by episodes.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/notebooks/figure"
 )
@@ -137,6 +139,34 @@ func SongShares(data *kkbox.Dataset) []figure.Series {
 		here.X, here.Y = append(here.X, float64(n)), append(here.Y, float64(sum)/float64(len(data.Song)))
 	}
 	return []figure.Series{published, here}
+}
+
+// MostHeard is the index of the song with the most rows.
+func MostHeard(data *kkbox.Dataset) int {
+	most := 0
+	for i := range data.Songs {
+		if data.Songs[i].Rows > data.Songs[most].Rows {
+			most = i
+		}
+	}
+	return most
+}
+
+// FieldDeviations is the standard deviation of every feature over the rows,
+// [NumFields].
+func FieldDeviations(data *kkbox.Dataset, fields *kkbox.Fields) []float64 {
+	weights := make([]float64, len(data.Songs))
+	for _, s := range data.Song {
+		weights[s]++
+	}
+	deviations, column := make([]float64, kkbox.NumFields), make([]float64, len(data.Songs))
+	for i := range deviations {
+		for s := range column {
+			column[s] = float64(fields.Song(s)[i])
+		}
+		deviations[i] = stat.PopStdDev(column, weights)
+	}
+	return deviations
 }
 
 // spread returns up to n whole numbers from low to high, in even ratios.

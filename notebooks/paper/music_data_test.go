@@ -1,6 +1,7 @@
 package paper_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
@@ -32,6 +33,25 @@ func TestDataFacts(t *testing.T) {
 	shares, again := paper.SourceTypes(tinyData())
 	if shares[3].Name != "radio" || shares[3].Here != 0.5 || again[3].Here != 0.5 || shares[0].Here != 0 {
 		t.Errorf("radio has the share %+v, %+v; the first has %+v", shares[3], again[3], shares[0])
+	}
+}
+
+// A feature that is 1 in three of four rows and 0 in the fourth has the standard
+// deviation sqrt(3)/4, one that all songs share none.
+func TestFieldDeviations(t *testing.T) {
+	data := tinyData()
+	fields := &kkbox.Fields{Values: make([]float32, 4*kkbox.NumFields)}
+	for song := range 4 {
+		fields.Values[song*kkbox.NumFields] = 7
+	}
+	fields.Values[0*kkbox.NumFields+5], fields.Values[1*kkbox.NumFields+5] = 1, 1
+	d := paper.FieldDeviations(data, fields)
+	if len(d) != kkbox.NumFields || !alike(d[0], 0) || !alike(d[5], math.Sqrt(3)/4) {
+		t.Errorf("deviations are %v", d[:6])
+	}
+	data.Songs[2].Rows = 9
+	if most := paper.MostHeard(data); most != 2 {
+		t.Errorf("song %d is heard most", most)
 	}
 }
 

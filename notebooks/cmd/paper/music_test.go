@@ -48,7 +48,7 @@ func TestMusic(t *testing.T) {
 	s.run(0, "list", "-data", data)
 	s.contains(s.out.String(), "2 of 2 at scale 0.0002")
 	s.run(0, "plot", "music-stateless", "-data", data)
-	s.contains(s.out.String(), filepath.Join(out, "figures", "music-stateless.png"), "music-stateless-interval.png")
+	s.contains(s.out.String(), filepath.Join(out, "figures", "music-stateless.png"), "music-stateless-interval.png", "music-stateless-oracles.png")
 	s.run(0, "table", "-data", data)
 	s.contains(s.out.String(), "0.02 % of the paper's", "no result of PGCR")
 

@@ -110,8 +110,8 @@ type drawing struct {
 
 // plot draws the figures of one experiment: with standard deviations, with
 // intervals, and with logarithmic axes; of a music experiment, and where there is
-// no regret, the average reward by episode, without oracles and with them. Of a tuning study it draws one of
-// every grid.
+// no regret, the average reward by episode, without oracles and with them. Of a
+// tuning study it draws one of every grid.
 func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) error {
 	opt := figure.Options{Title: paper.Titles[e.Name], Palette: paper.Palette}
 	if opt.Title == "" {
