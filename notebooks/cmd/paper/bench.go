@@ -14,30 +14,103 @@ import (
 	"github.com/contextrec/contextrec/pgcr/ondevice"
 )
 
+// benchCase is a shape of problem and networks, R runs at once.
+type benchCase struct {
+	name   string
+	runs   int
+	spec   envs.Spec
+	config pgcr.Config
+	steps  bool // whether whole steps are timed too
+}
+
+func benchCases() []benchCase {
+	toy, music := envs.Bernoulli{}.Spec(), envs.Spec{Candidates: 10, Dim: 94}
+	var cases []benchCase
+	for _, runs := range []int{1, 20, 256} {
+		cases = append(cases, benchCase{"toy, B=64 M=5, 40-10-1", runs, toy, pgcr.Config{}, true})
+	}
+	stateless := pgcr.Config{Hidden: []int{60, 20}, BatchSize: 256}
+	for _, runs := range []int{1, 5} {
+		cases = append(cases, benchCase{"music, B=256 M=10, 94-60-20-1", runs, music, stateless, false})
+	}
+	music.Dim = 379
+	state := pgcr.Config{Hidden: []int{90, 20}, BatchSize: 256}
+	return append(cases, benchCase{"music, B=256 M=10, 379-90-20-1", 5, music, state, false})
+}
+
 func (p *program) benchCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "bench",
-		Short: "Measure updates and steps",
+		Use:   "bench [updates]",
+		Short: "Time updates and steps on the backend, as a Markdown table",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			backend, err := pgcr.OpenBackend(nil)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(p.stdout, "%s; microseconds of all R runs; in brackets a run\n\n", backend.Description())
+			fmt.Fprintln(p.stdout, "| shape | R | update | step | until the first result, s |")
+			fmt.Fprintln(p.stdout, "|---|---|---|---|---|")
 			var errs []error
-			for _, runs := range []int{1, 20, 256} {
-				errs = append(errs, p.benchUpdate(runs, envs.Bernoulli{}.Spec(), pgcr.Config{}))
-			}
-			if len(args) > 0 {
-				return errors.Join(errs...)
-			}
-			for _, c := range []struct {
-				runs, dim int
-				hidden    []int
-			}{{1, 94, []int{60, 20}}, {5, 94, []int{60, 20}}, {5, 379, []int{90, 20}}} {
-				errs = append(errs, p.benchUpdate(c.runs, envs.Spec{Candidates: 10, Dim: c.dim}, pgcr.Config{Hidden: c.hidden, BatchSize: 256}))
-			}
-			for _, runs := range []int{1, 20, 256} {
-				errs = append(errs, p.benchSteps(cmd.Context(), runs))
+			for _, c := range benchCases() {
+				if cmd.Context().Err() != nil {
+					return cmd.Context().Err()
+				}
+				errs = append(errs, p.bench(cmd.Context(), c, backend.Name() == "xla", len(args) == 0))
 			}
 			return errors.Join(errs...)
 		},
 	}
+}
+
+// bench prints a line of the table.
+func (p *program) bench(ctx context.Context, c benchCase, device, steps bool) error {
+	policy, err := c.config.New(c.spec, seedsOf(c.runs))
+	if err != nil {
+		return err
+	}
+	script, err := policy.(*pgcr.Agent).Script()
+	if err != nil {
+		return err
+	}
+	updates, player, length := 5, sim.PlayMatch, 100
+	if device {
+		updates, player, length = 2000, ondevice.Player{}.Play, 10000
+	}
+	update, first, err := ondevice.TimeUpdate(script, c.spec, updates)
+	if err != nil {
+		return err
+	}
+	step := "-"
+	if c.steps && steps {
+		each, err := timeSteps(ctx, c, player, length)
+		if err != nil {
+			return err
+		}
+		step = perRun(each, c.runs)
+	}
+	fmt.Fprintf(p.stdout, "| %s | %d | %s | %s | %.2f |\n", c.name, c.runs, perRun(update, c.runs), step, first.Seconds())
+	return nil
+}
+
+// timeSteps is the time of a whole step of the toy problem - environment,
+// decision, history, update and metrics - over the last six tenths of so many.
+func timeSteps(ctx context.Context, c benchCase, player func(context.Context, sim.Match) error, steps int) (time.Duration, error) {
+	var begin, end time.Time
+	from := steps * 4 / 10
+	seeds := seedsOf(c.runs)
+	config := c.config
+	config.ActorRate, config.CriticRate = 0.001, 0.001
+	err := player(ctx, sim.Match{Problem: envs.Bernoulli{}, Algorithm: config,
+		ProblemSeeds: seeds, PolicySeeds: seeds, Steps: steps, Begin: func() {},
+		Recorder: sim.RecorderFunc(func(step int, _ envs.Transition, _ []float64) {
+			switch step {
+			case from:
+				begin = time.Now()
+			case steps:
+				end = time.Now()
+			}
+		})})
+	return end.Sub(begin) / time.Duration(steps-from), err
 }
 
 func seedsOf(runs int) []uint64 {
@@ -48,40 +121,7 @@ func seedsOf(runs int) []uint64 {
 	return seeds
 }
 
-func (p *program) benchUpdate(runs int, spec envs.Spec, config pgcr.Config) error {
-	policy, err := config.New(spec, seedsOf(runs))
-	if err != nil {
-		return err
-	}
-	script, err := policy.(*pgcr.Agent).Script()
-	if err != nil {
-		return err
-	}
-	update, first, err := ondevice.TimeUpdate(script, spec, 2000)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(p.stdout, "R=%d D=%d update %.1f us, first call %.2f s\n", runs, spec.Dim, us(update), first.Seconds())
-	return nil
+func perRun(d time.Duration, runs int) string {
+	us := float64(d.Nanoseconds()) / 1000
+	return fmt.Sprintf("%.1f (%.2f)", us, us/float64(runs))
 }
-
-func (p *program) benchSteps(ctx context.Context, runs int) error {
-	var times []time.Duration
-	begin := time.Now()
-	seeds := seedsOf(runs)
-	m := sim.Match{Problem: envs.Bernoulli{}, Algorithm: pgcr.Config{ActorRate: 0.001, CriticRate: 0.001},
-		ProblemSeeds: seeds, PolicySeeds: seeds, Steps: 10000, Begin: func() {},
-		Recorder: sim.RecorderFunc(func(step int, _ envs.Transition, _ []float64) {
-			if step%1000 == 0 {
-				times = append(times, time.Since(begin))
-			}
-		})}
-	if err := (ondevice.Player{}).Play(ctx, m); err != nil {
-		return err
-	}
-	n := len(times)
-	fmt.Fprintf(p.stdout, "R=%d steps %.1f us, first 1000 steps %.2f s, all %.2f s\n", runs, us((times[n-1]-times[2])/time.Duration(1000*(n-3))), times[0].Seconds(), times[n-1].Seconds())
-	return nil
-}
-
-func us(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

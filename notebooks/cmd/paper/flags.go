@@ -22,6 +22,7 @@ type flags struct {
 	workers, stack int
 	out            string
 	simd           string
+	ondevice       string
 	data           string
 	verbose        bool
 
@@ -36,6 +37,7 @@ func (f *flags) declare(root *cobra.Command, ready func() error) {
 	set.StringVar(&f.out, "out", "", "folder of all that is written (default: notebooks/out of this repository)")
 	set.StringVar(&f.data, "data", "", "folder of the KKBox files, for the music experiments (default: synthetic data, made once and kept in the output folder)")
 	set.StringVar(&f.simd, "simd", "auto", "auto: compute for long with vectorised matrix products, in a second build of this program, where there is no vectorised one; off: with the build that this is")
+	set.StringVar(&f.ondevice, "ondevice", "auto", "auto: on XLA, the device plays what it can by itself, many steps a call; on: it plays everything, or says why not; off: the host calls it for every step")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("scale") && !(f.scale > 0 && !math.IsInf(f.scale, 1)) {
 			return usageError{fmt.Errorf("-scale is %v, want a positive number", f.scale)}
@@ -48,6 +50,9 @@ func (f *flags) declare(root *cobra.Command, ready func() error) {
 		}
 		if f.simd != "auto" && f.simd != "off" {
 			return usageError{fmt.Errorf("-simd is %q, want auto or off", f.simd)}
+		}
+		if f.ondevice != "auto" && f.ondevice != "on" && f.ondevice != "off" {
+			return usageError{fmt.Errorf("-ondevice is %q, want auto, on or off", f.ondevice)}
 		}
 		return ready()
 	}

@@ -39,11 +39,23 @@ func (p *program) list() error {
 			if err != nil {
 				errs = append(errs, err)
 			}
-			stored := "-"
+			var stored []string
 			if len(results) > 0 {
-				stored = fmt.Sprintf("%d of %d at scale %.3g", len(results), len(e.Contenders), float64(results[0].Steps)/float64(e.Steps))
+				stored = append(stored, fmt.Sprintf("%d of %d at scale %.3g", len(results), len(e.Contenders), float64(results[0].Steps)/float64(e.Steps)))
 			}
-			fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", e.Name, e.Runs, e.Steps, stored, contenders(e))
+			parts, err := store.Parts(e)
+			errs = append(errs, err)
+			for i := 0; i < len(parts); {
+				kept, steps := 0, parts[i].Steps
+				for ; i < len(parts) && parts[i].Steps == steps; i++ {
+					kept += parts[i].Kept
+				}
+				stored = append(stored, fmt.Sprintf("%d runs begun at scale %.3g", kept, float64(steps)/float64(e.Steps)))
+			}
+			if stored == nil {
+				stored = []string{"-"}
+			}
+			fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", e.Name, e.Runs, e.Steps, strings.Join(stored, ", "), contenders(e))
 		}
 		errs = append(errs, w.Flush())
 	}

@@ -10,6 +10,7 @@
 //	paper notebooks [NAME...]   execute the notebooks
 //	paper reproduce             all of that, from nothing to the claims, but for
 //	                            the music experiments, which take hours
+//	paper bench                 time updates and steps on the backend
 //
 // Flags say how and how much; what is run is declared in package paper.
 //
@@ -22,6 +23,8 @@
 //	             output folder)
 //	-simd mode   auto: compute for long with vectorised matrix products, in a
 //	             second build of this program; off: with the build that this is
+//	-ondevice m  auto: on XLA, the device plays what it can by itself, many steps
+//	             a call; on: everything, or it says why not; off: nothing
 //	-workers n   runs at the same time (default: the number of CPUs)
 //	-stack n     runs that a worker steps together (default: chosen)
 //	-out dir     where everything is written and read (default: notebooks/out of
@@ -97,6 +100,7 @@ type program struct {
 
 	args   []string
 	source kkbox.Source // of the music experiments
+	told   bool         // what is kept in spite of an interrupt
 	flags
 }
 
@@ -104,7 +108,7 @@ type program struct {
 type usageError struct{ error }
 
 func (p *program) main(ctx context.Context, args []string) int {
-	p.args = args
+	p.args, p.told = args, false
 	root := p.commands()
 	root.SetArgs(doubleDashes(root, args))
 	err := root.ExecuteContext(ctx)
@@ -117,6 +121,8 @@ func (p *program) main(ctx context.Context, args []string) int {
 	switch {
 	case err == nil:
 		return 0
+	case ctx.Err() != nil && p.told:
+		return 130
 	case ctx.Err() != nil:
 		fmt.Fprintln(p.stderr, "interrupted: what is finished is kept, and the same command goes on from there")
 		return 130

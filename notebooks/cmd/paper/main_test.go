@@ -373,6 +373,51 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// stopping is every, and interrupts when so many of its policies have been made.
+type stopping struct {
+	every
+	After int
+	Stop  func()
+	made  *int
+}
+
+func (s stopping) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
+
+func (s stopping) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	if *s.made++; *s.made == s.After {
+		s.Stop()
+	}
+	return s.every.New(spec, seeds)
+}
+
+// One line says what an interrupt kept, the list has it too, and so has a result
+// that failed beside it.
+func TestInterruptInExperiment(t *testing.T) {
+	s := newShell(t)
+	s.experiments[0].Contenders[1].Algorithm = every{0} // fails
+	s.experiments[0].Contenders = append(s.experiments[0].Contenders, sim.Contender{Name: "third", Algorithm: every{50}})
+	interrupt := func(after int, args ...string) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s.experiments[0].Contenders[2].Algorithm = stopping{every: every{50}, After: after, Stop: cancel, made: new(int)}
+		s.runContext(ctx, 130, append([]string{"run", "toy-linear", "toy-mixed", "-workers", "1", "-simd=off"}, args...)...)
+		if text := s.err.String(); strings.Count(text, "stopped: ") != 1 || strings.Contains(text, "interrupted") || strings.Contains(text, "canceled") || strings.Contains(text, "was stopped") {
+			t.Errorf("an interrupt says %s", text)
+		}
+		s.contains(s.err.String(), "error: sim: ", "N is 0", "the same command goes on from there\n")
+	}
+	interrupt(1, "-scale", "0.5", "-stack", "1")
+	s.contains(s.err.String(), "stopped: 3 of 9 runs of toy-linear are kept, what was under way is lost, and the same")
+	interrupt(2, "-stack", "2") // of runs 0 and 1, and of run 2
+	s.contains(s.err.String(), "stopped: 5 of 9 runs of toy-linear are kept, what was under way is lost (a smaller -stack loses less), and")
+	s.run(0, "list")
+	s.contains(s.out.String(), "1 of 3 at scale 1, 2 runs begun at scale 1  ")
+	interrupt(3, "-scale", "0.1", "-stack", "1")
+	s.run(0, "list")
+	s.contains(s.out.String(), "1 of 3 at scale 1, 2 runs begun at scale 0.1, 2 runs begun at scale 1  ")
+}
+
 func TestPlot(t *testing.T) {
 	s := newShell(t)
 	s.run(1, "plot")

@@ -101,6 +101,9 @@ func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) e
 	if p.stack > 0 {
 		opt.Stack = p.stack
 	}
+	if err := p.onDevice(e, &opt); err != nil {
+		return err
+	}
 	bar := p.newProgress(time.Now)
 	if paper.IsMusic(e) {
 		bar.byReward = true
@@ -111,6 +114,10 @@ func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) e
 	opt.Progress = bar.update
 	results, err := e.Run(ctx, store, opt)
 	bar.close()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		// Sim says so too, at length.
+		err = errors.Join(without(err, ctx.Err()), p.stopped(store, e, results), ctx.Err())
+	}
 	if len(results) > 0 {
 		fmt.Fprintf(p.stdout, "\n%s: %d runs of %d steps\n", e.Name, e.Runs, e.Steps)
 		summary := p.summary
@@ -120,6 +127,39 @@ func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) e
 		if summaryErr := summary(results); err == nil {
 			err = summaryErr
 		}
+	}
+	return err
+}
+
+// stopped says what is kept of an experiment that was interrupted.
+func (p *program) stopped(store sim.Store, e sim.Experiment, results []*sim.Result) error {
+	parts, err := store.Parts(e)
+	kept := len(results) * e.Runs
+	for _, part := range parts {
+		if part.Steps == e.Steps {
+			kept += part.Kept
+		}
+	}
+	hint := ""
+	if p.stack != 1 {
+		hint = " (a smaller -stack loses less)"
+	}
+	fmt.Fprintf(p.stderr, "stopped: %d of %d runs of %s are kept, what was under way is lost%s, and the same command goes on from there\n", kept, e.Runs*len(e.Contenders), e.Name, hint)
+	p.told = true
+	return err
+}
+
+// without leaves those of joined errors out that wrap cause.
+func without(err, cause error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, e := range joined.Unwrap() {
+			rest = append(rest, without(e, cause))
+		}
+		return errors.Join(rest...)
+	}
+	if errors.Is(err, cause) {
+		return nil
 	}
 	return err
 }
