@@ -66,6 +66,9 @@ func (c Config) NewAgent(spec envs.Spec, seeds []uint64, estimator Estimator) (*
 	if len(seeds) == 0 {
 		return nil, errNoRuns
 	}
+	if estimator == nil {
+		return nil, errors.New("pgcr: estimator is nil")
+	}
 	if spec.State == 0 { // with states, the rivals may be those of sessions
 		if err := estimator.Check(c.BatchSize, spec.Candidates); err != nil {
 			return nil, err
@@ -168,13 +171,22 @@ func (a *Agent) probabilities(dst []float64, obs envs.Observation, masks func(r 
 }
 
 // Values writes the critic's estimate f(c) of the value of each candidate to
-// dst, [R, M].
+// dst, [R, M]. An estimate that is not finite is an envs.RunError.
 func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	obs.Check(a.spec, a.Runs())
 	if len(dst) != a.Runs()*a.spec.Candidates {
 		panic(fmt.Sprintf("pgcr: room for %d values, want %d", len(dst), a.Runs()*a.spec.Candidates))
 	}
-	return a.decide.values(a, obs, dst)
+	if err := a.decide.values(a, obs, dst); err != nil {
+		return err
+	}
+	m := a.spec.Candidates
+	for i, v := range dst {
+		if v-v != 0 { // NaN or infinite
+			return a.diverged(i/m, fmt.Errorf("the value of candidate %d is %v", i%m, v))
+		}
+	}
+	return nil
 }
 
 // Update appends the step to the history and, every UpdateEvery steps, learns

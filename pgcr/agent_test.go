@@ -282,6 +282,23 @@ func TestDivergenceNamesTheRun(t *testing.T) {
 	if !errors.As(err, &run) || run.Run != 2 || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("a diverging run 2: error %v", err)
 	}
+	// Nothing that it says or leaves hides it.
+	sane := g.env.Observe()
+	for what, err := range map[string]error{
+		"probabilities": g.agent.Probabilities(make([]float64, 3*sane.Candidates), sane),
+		"values":        g.agent.Values(make([]float64, 3*sane.Candidates), sane),
+		"saving":        g.agent.Save(new(bytes.Buffer)),
+	} {
+		if !errors.As(err, &run) || run.Run != 2 || !strings.Contains(err.Error(), "NaN") {
+			t.Errorf("%s of a diverged run 2: error %v", what, err)
+		}
+	}
+}
+
+func TestNoEstimator(t *testing.T) {
+	if agent, err := (pgcr.Config{}).NewAgent(envs.Spec{Candidates: 5, Dim: 4}, seeds(1, 1), nil); agent != nil || err == nil || !strings.Contains(err.Error(), "estimator is nil") {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestConfigAsJSON(t *testing.T) {

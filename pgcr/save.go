@@ -42,7 +42,8 @@ const magic = "contextrec pgcr agent 1\n"
 
 // Save writes everything that matters to w: both networks, Adam's moments, the
 // step, every random stream and the history. An agent that is loaded goes on
-// with the same actions.
+// with the same actions. An agent whose parameters have diverged is not saved:
+// the error is an envs.RunError.
 func (a *Agent) Save(w io.Writer) error {
 	if a.failed != nil {
 		return a.failed
@@ -60,6 +61,9 @@ func (a *Agent) Save(w io.Writer) error {
 		return err
 	}
 	if s.Critic, err = a.critic.state(); err != nil {
+		return err
+	}
+	if err := errors.Join(a.finite("actor", s.Actor), a.finite("critic", s.Critic)); err != nil {
 		return err
 	}
 	for i := range a.streams {
@@ -86,6 +90,22 @@ func (a *Agent) Save(w io.Writer) error {
 	for _, part := range [][]byte{[]byte(magic), sum[:], body.Bytes()} {
 		if _, err := w.Write(part); err != nil {
 			return fmt.Errorf("pgcr: saving an agent: %w", err)
+		}
+	}
+	return nil
+}
+
+// finite returns a RunError for the first run that has a parameter, or a moment
+// of one, which is not finite.
+func (a *Agent) finite(network string, state [][]float32) error {
+	for r := range a.Runs() {
+		for _, values := range state {
+			per := len(values) / a.Runs()
+			for _, v := range values[r*per : (r+1)*per] {
+				if v-v != 0 { // NaN or infinite
+					return a.diverged(r, fmt.Errorf("a parameter of the %s is %v", network, v))
+				}
+			}
 		}
 	}
 	return nil
