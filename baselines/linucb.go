@@ -17,7 +17,8 @@ import (
 //	A = Ridge·I + Σ c_s c_sᵀ,  θ = A⁻¹ Σ r_s c_s,  score(c) = θ·c + Alpha·sqrt(cᵀA⁻¹c)
 //
 // A⁻¹ is kept by Sherman-Morrison updates and recomputed from A after 1, 2, 4,
-// ..., 1024 steps and every 1024 steps from there, so rounding cannot build up.
+// ..., 1024 steps and every 1024 steps from there - with N > 1024 features, after
+// every N steps - so rounding cannot build up.
 //
 // A step costs O(M·N²) time, a run 16·N² bytes.
 type LinUCB struct {

@@ -84,15 +84,61 @@ func TestLinUCBDrift(t *testing.T) {
 	}
 }
 
+// TestLinUCBManyFeatures compares the first steps of a model whose inverse is not
+// recomputed in them with the dual form, which needs no N by N matrix: with the
+// contexts as rows of X, θ = Xᵀ(XXᵀ + Ridge·I)⁻¹r.
+func TestLinUCBManyFeatures(t *testing.T) {
+	const dim, steps = 1025, 40
+	for _, ridge := range []float64{1, 1e-7} {
+		p, err := baselines.LinUCB{Ridge: ridge}.New(envs.Spec{Candidates: 2, Dim: dim}, []uint64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := envs.NewRand(4, "contexts")
+		x, rewards := mat.NewDense(steps, dim, nil), mat.NewVecDense(steps, nil)
+		chosen, other := make([]float32, dim), make([]float32, dim)
+		for i := range steps {
+			for j := range chosen {
+				chosen[j] = float32(rng.NormFloat64())
+				x.Set(i, j, float64(chosen[j]))
+			}
+			reward := float32(rng.NormFloat64())
+			rewards.SetVec(i, float64(reward))
+			if err := p.Update(one(chosen, other, reward)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gram := mat.NewSymDense(steps, nil)
+		gram.SymOuterK(1, x)
+		for i := range steps {
+			gram.SetSym(i, i, gram.At(i, i)+ridge)
+		}
+		var dual, theta mat.VecDense
+		if err := dual.SolveVec(gram, rewards); err != nil {
+			t.Fatal(err)
+		}
+		theta.MulVec(x.T(), &dual)
+		for i, got := range p.(baselines.Estimator).Estimate(0) {
+			wantClose(t, fmt.Sprintf("ridge %g: estimate", ridge), got, theta.AtVec(i), 1e-9)
+		}
+	}
+}
+
 // TestLinUCBBreakdown: contexts of 1e12 leave nothing of a ridge of 1.
 func TestLinUCBBreakdown(t *testing.T) {
-	p, err := baselines.LinUCB{}.New(envs.Spec{Candidates: 2, Dim: 2}, []uint64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = p.Update(one([]float32{1e12, 1e12}, []float32{0, 0}, 1))
-	var of *envs.RunError
-	if !errors.As(err, &of) || of.Run != 0 {
-		t.Errorf("error %v, want one of run 0", err)
+	for _, dim := range []int{2, 1025} {
+		p, err := baselines.LinUCB{}.New(envs.Spec{Candidates: 2, Dim: dim}, []uint64{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen := make([]float32, dim)
+		for i := range chosen {
+			chosen[i] = 1e12
+		}
+		err = p.Update(one(chosen, make([]float32, dim), 1))
+		var of *envs.RunError
+		if !errors.As(err, &of) || of.Run != 0 {
+			t.Errorf("%d features: error %v, want one of run 0", dim, err)
+		}
 	}
 }

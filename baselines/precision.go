@@ -27,8 +27,20 @@ type design struct {
 	gain    []float64 // scratch, [N]
 }
 
-// refreshEvery bounds the updates between two exact inversions.
+// refreshEvery bounds the updates between two exact inversions, of up to so many
+// features.
 const refreshEvery = 1024
+
+// due reports whether the inverse of n features is recomputed after so many
+// updates: after 1, 2, 4, ..., 1024 and every 1024 from there. An inversion takes
+// the time of some n updates, so with more than 1024 features it is due after
+// every n alone: else the first steps would take minutes.
+func due(n, added int) bool {
+	if n > refreshEvery {
+		return added%n == 0
+	}
+	return added%refreshEvery == 0 || added < refreshEvery && added&(added-1) == 0
+}
 
 func newDesign(n int, ridge float64) design {
 	d := design{
@@ -49,7 +61,7 @@ func newDesign(n int, ridge float64) design {
 func (d *design) add(x []float64) (gain []float64, refreshed bool, err error) {
 	rankOne(d.matrix, x)
 	d.added++
-	if d.added%refreshEvery == 0 || d.added < refreshEvery && d.added&(d.added-1) == 0 {
+	if due(d.n, d.added) {
 		if err := d.refresh(); err != nil {
 			return nil, false, err
 		}
@@ -60,7 +72,11 @@ func (d *design) add(x []float64) (gain []float64, refreshed bool, err error) {
 	// of the outer product get half of the divisor, which keeps A⁻¹ symmetric
 	// to the last bit.
 	d.solve(d.gain, x)
-	scale := 1 / math.Sqrt(1+max(floats.Dot(d.gain, x), 0))
+	variance := max(floats.Dot(d.gain, x), 0)
+	if d.n > refreshEvery && variance > 1e15 {
+		return nil, false, errPrecision // nothing is left of it, and no inversion is near that would tell
+	}
+	scale := 1 / math.Sqrt(1+variance)
 	floats.Scale(scale, d.gain)
 	blas64.Ger(-1, vector(d.gain), vector(d.gain), square(d.n, d.inverse))
 	floats.Scale(scale, d.gain)

@@ -2,6 +2,7 @@ package baselines
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -139,5 +140,36 @@ func TestRefresh(t *testing.T) {
 	}
 	if same {
 		t.Error("the refresh changed nothing at all: was there one?")
+	}
+}
+
+// TestInversionsDue wants the schedule that LinUCB documents, in which stored
+// results were made, and with many features no more work on inversions than on
+// updates: an inversion takes n³ steps of arithmetic, an update some n².
+func TestInversionsDue(t *testing.T) {
+	for _, n := range []int{1, 40, 1024} {
+		var when []int
+		for added := 1; added <= 3072; added++ {
+			if due(n, added) {
+				when = append(when, added)
+			}
+		}
+		if want := []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3072}; !slices.Equal(when, want) {
+			t.Errorf("with %d features it is due after %v updates, want %v", n, when, want)
+		}
+	}
+	for _, n := range []int{1025, 5000, 100_000} {
+		inversions := 0
+		for added := 1; added <= 3*n; added++ {
+			if due(n, added) {
+				inversions++
+			}
+			if inversions*n > added {
+				t.Fatalf("with %d features %d inversions in %d updates", n, inversions, added)
+			}
+		}
+		if inversions < 3 {
+			t.Errorf("with %d features %d inversions in %d updates", n, inversions, 3*n)
+		}
 	}
 }
