@@ -68,16 +68,19 @@ func (p *program) bench(ctx context.Context, c benchCase, device, steps bool) er
 	if err != nil {
 		return err
 	}
-	script, err := policy.(*pgcr.Agent).Script()
-	if err != nil {
-		return err
-	}
-	updates, player, length := 5, sim.PlayMatch, 100
+	player, length := sim.PlayMatch, 100
+	var update, first time.Duration
 	if device {
-		updates, player, length = 2000, ondevice.Player{}.Play, 10000
-	}
-	update, first, err := ondevice.TimeUpdate(script, c.spec, updates)
-	if err != nil {
+		player, length = ondevice.Player{}.Play, 10000
+		script, err := policy.(*pgcr.Agent).Script()
+		if err != nil {
+			return err
+		}
+		update, first, err = ondevice.TimeUpdate(script, c.spec, 2000)
+		if err != nil {
+			return err
+		}
+	} else if update, first, err = timeUpdates(policy, c); err != nil {
 		return err
 	}
 	step := "-"
@@ -90,6 +93,34 @@ func (p *program) bench(ctx context.Context, c benchCase, device, steps bool) er
 	}
 	fmt.Fprintf(p.stdout, "| %s | %d | %s | %s | %.2f |\n", c.name, c.runs, perRun(update, c.runs), step, first.Seconds())
 	return nil
+}
+
+// timeUpdates is the time of an update that the host calls, the shortest of ten,
+// and that of the first, compilation included.
+func timeUpdates(policy envs.Policy, c benchCase) (update, first time.Duration, err error) {
+	rng := envs.NewRand(1, "bench")
+	tr := envs.Transition{
+		Observation: envs.Observation{Runs: c.runs, Candidates: c.spec.Candidates, Dim: c.spec.Dim,
+			Contexts: make([]float32, c.runs*c.spec.Candidates*c.spec.Dim)},
+		Actions: make([]int, c.runs),
+		Outcome: envs.Outcome{Reward: make([]float32, c.runs), Discount: make([]float32, c.runs)},
+	}
+	for i := range 11 {
+		for j := range tr.Contexts {
+			tr.Contexts[j] = rng.Float32()
+		}
+		begin := time.Now()
+		if err := policy.Update(tr); err != nil {
+			return 0, 0, err
+		}
+		took := time.Since(begin)
+		if i == 0 {
+			first = took
+		} else if update == 0 || took < update {
+			update = took
+		}
+	}
+	return update, first, nil
 }
 
 // timeSteps is the time of a whole step of the toy problem - environment,
