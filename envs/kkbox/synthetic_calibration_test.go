@@ -57,7 +57,6 @@ func within(t *testing.T, what string, got, low, high float64) {
 // most 10 rows, 240 rows a user. The quartiles .21, .43, .61 of users' rates and
 // the .119 of users who never listened again were read off figures.
 func TestSyntheticUsers(t *testing.T) {
-	calibration(t)
 	data := twin()
 	var rates []float64
 	var sum, few, never float64
@@ -92,7 +91,6 @@ func TestSyntheticUsers(t *testing.T) {
 // users has 113,750 songs, and by the law of popularity about half of them once.
 // The set's catalogue ends before the real one's, which costs it a few songs.
 func TestSyntheticSongs(t *testing.T) {
-	calibration(t)
 	data := twin()
 	count := make([]int, len(data.Songs))
 	for _, s := range data.Song {
@@ -153,7 +151,6 @@ type published struct {
 // year and country to .02 where there are at least 3,000 rows, three standard
 // errors of whose mean are about .02 themselves.
 func TestSyntheticFields(t *testing.T) {
-	calibration(t)
 	data := twin()
 	isrc := func(row int) isrcCode {
 		code, _ := parseISRC(data.Songs[data.Song[row]].ISRC)
@@ -214,7 +211,6 @@ func TestSyntheticFields(t *testing.T) {
 // Target 5, what a single field of a song tells: the mean of its value, as a
 // score, has an AUC of at most .54.
 func TestSyntheticSingleFields(t *testing.T) {
-	calibration(t)
 	data := twin()
 	score := func(of func(s *Song) string) []float32 {
 		rows, again := map[string]float64{}, map[string]float64{}
@@ -257,7 +253,6 @@ func TestSyntheticSingleFields(t *testing.T) {
 // a test; a factorisation machine with ids and the user's mean by source_type has
 // .80 here, where songs have a third of the rows of the real file's.
 func TestSyntheticModels(t *testing.T) {
-	calibration(t)
 	data, fields := twin(), twinFields()
 	reward := func(score []float32) float64 { return play(data, score) }
 	target := make([]float32, len(data.Target))
@@ -299,7 +294,6 @@ func TestSyntheticModels(t *testing.T) {
 // has one weight each for feedback on a song of the same artist, language,
 // genre, and decade.
 func TestSyntheticState(t *testing.T) {
-	calibration(t)
 	data, fields := twin(), twinFields()
 	const common = 5
 	alone := playWithState(data, NumFields, func(dst []float32, _ [3]int32, row int32) { fields.Row(dst, int(row)) })
@@ -333,13 +327,6 @@ func TestSyntheticState(t *testing.T) {
 func decade(s *Song) int {
 	code, _ := parseISRC(s.ISRC)
 	return code.year / 10
-}
-
-func calibration(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a set of 3,000 users")
-	}
 }
 
 func mean(x []float64) float64 {

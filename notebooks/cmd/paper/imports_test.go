@@ -24,6 +24,7 @@ var allowed = map[string]struct{ folders, others []string }{
 	"envs/kkbox":       {[]string{"envs"}, packed},
 	"baselines":        {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
 	"pgcr":             {[]string{"envs"}, gomlx},
+	"pgcr/ondevice":    {[]string{"envs", "envs/sim", "pgcr"}, slices.Concat(gomlx, locking)},
 	"baselines/neural": {[]string{"envs", "pgcr"}, gomlx},
 	"notebooks/figure": {[]string{"envs", "envs/sim"}, slices.Concat(plotting, locking)},
 	"notebooks/paper": {
@@ -35,7 +36,7 @@ var allowed = map[string]struct{ folders, others []string }{
 		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{gonb}),
 	},
 	"notebooks/cmd/paper": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
 		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{"github.com/spf13"}),
 	},
 }
