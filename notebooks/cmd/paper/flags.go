@@ -37,7 +37,7 @@ func (f *flags) declare(root *cobra.Command, ready func() error) {
 	set.StringVar(&f.out, "out", "", "folder of all that is written (default: notebooks/out of this repository)")
 	set.StringVar(&f.data, "data", "", "folder of the KKBox files, for the music experiments (default: synthetic data, made once and kept in the output folder)")
 	set.StringVar(&f.simd, "simd", "auto", "auto: compute for long with vectorised matrix products, in a second build of this program, where there is no vectorised one; off: with the build that this is")
-	set.StringVar(&f.ondevice, "ondevice", "auto", "auto: on XLA, the device plays what it can by itself, many steps a call; on: it plays everything, or says why not; off: the host calls it for every step")
+	set.StringVar(&f.ondevice, "ondevice", "off", "off: the host calls the backend for every step; auto: on XLA, the device plays what it can by itself, many steps a call; on: it plays everything, or says why not")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("scale") && !(f.scale > 0 && !math.IsInf(f.scale, 1)) {
 			return usageError{fmt.Errorf("-scale is %v, want a positive number", f.scale)}

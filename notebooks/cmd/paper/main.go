@@ -23,8 +23,9 @@
 //	             output folder)
 //	-simd mode   auto: compute for long with vectorised matrix products, in a
 //	             second build of this program; off: with the build that this is
-//	-ondevice m  auto: on XLA, the device plays what it can by itself, many steps
-//	             a call; on: everything, or it says why not; off: nothing
+//	-ondevice m  off (the default): the host calls for every step; auto: on XLA,
+//	             the device plays what it can by itself, many steps a call; on:
+//	             everything, or it says why not
 //	-workers n   runs at the same time (default: the number of CPUs)
 //	-stack n     runs that a worker steps together (default: chosen)
 //	-out dir     where everything is written and read (default: notebooks/out of
