@@ -230,13 +230,13 @@ func shuffle(order []int, rng *rand.Rand) {
 	}
 }
 
-// fillMask writes a dropout mask: each factor is 0 with probability rate, else
-// 1/(1-rate).
-func fillMask(mask []float32, rate float64, source *rand.PCG) {
-	rng, keep := rand.New(source), float32(1/(1-rate))
+// DropUnits writes a dropout mask: each factor is 0 with probability rate, else
+// 1/(1-rate). At rate 0 it draws nothing, and rng may be nil.
+func DropUnits(mask []float32, rate float64, rng *rand.Rand) {
+	keep := float32(1 / (1 - rate))
 	for i := range mask {
 		mask[i] = keep
-		if rng.Float64() < rate {
+		if rate > 0 && rng.Float64() < rate {
 			mask[i] = 0
 		}
 	}

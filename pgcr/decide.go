@@ -57,14 +57,11 @@ func (d *decider) logProbabilities(a *Agent, obs envs.Observation, masks func(r 
 	err := EditInputs([]*tensors.Tensor{d.mask}, func(values [][]float32) {
 		flat, units := values[0], len(values[0])/a.Runs()
 		for r := range a.Runs() {
-			mask := flat[r*units : (r+1)*units]
-			if rate == 0 {
-				for i := range mask {
-					mask[i] = 1
-				}
-				continue
+			var rng *rand.Rand
+			if masks != nil {
+				rng = rand.New(masks(r))
 			}
-			fillMask(mask, rate, masks(r))
+			DropUnits(flat[r*units:(r+1)*units], rate, rng)
 		}
 	})
 	if err != nil {

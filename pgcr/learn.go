@@ -30,8 +30,8 @@ type learner struct {
 }
 
 // updateInputs are the nodes of the update graph, in the order of the arguments.
-// On a device the contexts come in rows only: columns, chosen and chosenRows are
-// nil, next and rivals stand in rows.
+// On a device, which has no sessions yet, the contexts come in rows only: columns,
+// chosen and chosenRows are nil.
 type updateInputs struct {
 	actor, critic          []*Node // parameters and moments
 	columns, rows          *Node   // contexts of the batch: [R, W, B*M], [R, B*M, W]
@@ -43,7 +43,6 @@ type updateInputs struct {
 	actorSize, actorEps    *Node   // scalars of Adam
 	criticSize, criticEps  *Node   // scalars of Adam
 	next, discount         *Node   // [R, W, B], [R, B], or nil
-	nextRows               *Node   // next in rows, [R, B, W], or nil
 	ready                  *Node   // 1 where a run learns, else 0; [R, 1], or nil
 	rivals, rivalRows      *Node   // [R, W, C*B], [R, C*B, W], or nil
 	batch, candidates, run int
@@ -58,11 +57,11 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	b, m := in.batch, in.candidates
 	ka, kc := len(in.actor)/3, len(in.critic)/3
 
-	scores := in.forward(actor, in.actor[:ka], in.columns, in.rows, in.mask)
+	scores := actor.Apply(in.actor[:ka], in.columns, in.rows, in.mask)
 	var rivals Pass
 	var rivalScores *Node
-	if in.rivals != nil || in.rivalRows != nil {
-		rivals = in.forward(actor, in.actor[:ka], in.rivals, in.rivalRows, in.mask)
+	if in.rivals != nil {
+		rivals = actor.Forward(in.actor[:ka], in.rivals, in.mask)
 		rivalScores = Reshape(rivals.Output, in.run, -1, b)
 	}
 	marginal, pull := estimator.Estimate(scores.Output, rivalScores, in.kappa, m)
@@ -78,8 +77,8 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 		chosenValue = in.pick(value.Output)
 	}
 	target := in.reward
-	if in.next != nil || in.nextRows != nil {
-		target = SarsaTarget(in.reward, in.discount, in.forward(critic, in.critic[:kc], in.next, in.nextRows, nil).Output)
+	if in.next != nil {
+		target = SarsaTarget(in.reward, in.discount, critic.Forward(in.critic[:kc], in.next, nil).Output)
 	}
 	slope := criticSlope(marginalChosen, target, chosenValue)
 	var criticGrads []*Node
@@ -90,7 +89,7 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	}
 	criticNext := Step(in.critic, criticGrads, in.criticSize, in.criticEps)
 
-	actionValue := in.forward(critic, criticNext[:kc], in.columns, in.rows, nil).Output
+	actionValue := critic.Apply(criticNext[:kc], in.columns, in.rows, nil).Output
 	if c.ControlVariate {
 		actionValue = ControlVariate(actionValue)
 	}
@@ -105,15 +104,6 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 		}
 	}
 	return append(Step(in.actor, actorGrads, in.actorSize, in.actorEps), criticNext...)
-}
-
-// forward applies a network to contexts in columns or, where those are nil, in
-// rows.
-func (in updateInputs) forward(n Network, params []*Node, columns, rows, mask *Node) Pass {
-	if columns != nil {
-		return n.Forward(params, columns, mask)
-	}
-	return n.ForwardRows(params, rows, mask)
 }
 
 // pick takes the chosen ones out of values of all contexts: [R, B*M] becomes
@@ -269,7 +259,7 @@ func (l *learner) fill(a *Agent) error {
 					}
 				}
 			}
-			fillMask(in.mask[r*l.units:(r+1)*l.units], a.config.Dropout, s.batchMask)
+			DropUnits(in.mask[r*l.units:(r+1)*l.units], a.config.Dropout, rand.New(s.batchMask))
 		}
 	})
 }

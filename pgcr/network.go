@@ -122,6 +122,15 @@ func (n Network) ForwardRows(params []*Node, rows, mask *Node) Pass {
 	return n.forward(params, matMulT(params[0], rows), mask)
 }
 
+// Apply is Forward of contexts in columns or, where those are nil, ForwardRows of
+// contexts in rows.
+func (n Network) Apply(params []*Node, columns, rows, mask *Node) Pass {
+	if columns != nil {
+		return n.Forward(params, columns, mask)
+	}
+	return n.ForwardRows(params, rows, mask)
+}
+
 // forward goes on after the product of the first layer's weights with the
 // contexts, [R, H, n].
 func (n Network) forward(params []*Node, first, mask *Node) Pass {

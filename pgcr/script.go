@@ -73,6 +73,15 @@ type TapeNodes struct {
 	Slot   *Node // [R, M] float32, the slot at which each candidate stands; nil where the tape has no Slots
 }
 
+// SharedNumber is one of the shared numbers, a scalar.
+func (t TapeNodes) SharedNumber(at int) *Node { return Reshape(Slice(t.Shared, AxisRange(at, at+1))) }
+
+// Mask is the dropout mask, [R, 1, units], that begins at one of the floats.
+func (t TapeNodes) Mask(from, units int) *Node {
+	flat := Slice(t.Floats, AxisRange(), AxisRange(from, from+units))
+	return Reshape(flat, flat.Shape().Dimensions[0], 1, units)
+}
+
 // DeviceHistory is the batch of a step, as Learn sees it.
 type DeviceHistory interface {
 	Contexts() *Node // [R, B*M, Width], all candidates of the batch, by step and slot
@@ -122,7 +131,7 @@ func (s script) Lay(r, step int, row TapeRow) {
 	row.Floats[0] = float32(rand.New(streams.act).Float64())
 	units := (len(row.Floats) - 1) / 2
 	if units > 0 {
-		fillMask(row.Floats[1:1+units], s.config.Dropout, streams.actMask)
+		DropUnits(row.Floats[1:1+units], s.config.Dropout, rand.New(streams.actMask))
 	}
 	shuffle(row.Order, rand.New(streams.slots))
 	if (step+1)%s.config.UpdateEvery != 0 {
@@ -133,7 +142,7 @@ func (s script) Lay(r, step int, row TapeRow) {
 		row.Batch[i] = int32(rng.IntN(step + 1))
 	}
 	if units > 0 {
-		fillMask(row.Floats[1+units:], s.config.Dropout, streams.batchMask)
+		DropUnits(row.Floats[1+units:], s.config.Dropout, rand.New(streams.batchMask))
 	}
 }
 
@@ -158,7 +167,7 @@ func (s script) Decide(params []*Node, tape TapeNodes, contexts *Node) *Node {
 	m := s.spec.Candidates
 	pass := s.actor.Network.ForwardRows(params[:len(s.actor.tensors)/3], contexts, s.mask(tape, 0))
 	scores := ByCandidate(pass.Output, tape.Slot)
-	p := Exp(LogProbabilities(scores, sharedNumber(tape, kappaAct)))
+	p := Exp(LogProbabilities(scores, tape.SharedNumber(kappaAct)))
 	u := Slice(tape.Floats, AxisRange(), AxisRange(0, 1)) // [R, 1]
 	return SlotOf(sampleNodes(p, u, m), tape.Slot, m)
 }
@@ -169,9 +178,9 @@ func (s script) Learn(params []*Node, tape TapeNodes, history DeviceHistory) []*
 	in := updateInputs{
 		actor: params[:ka], critic: params[ka:], rows: history.Contexts(), reward: history.Reward(),
 		picked: Reshape(OneHotSlots(history.Slot(), m), s.Runs(), b*m), mask: s.mask(tape, 1),
-		kappa:     sharedNumber(tape, kappaUpdate),
-		actorSize: sharedNumber(tape, actorSize), actorEps: sharedNumber(tape, actorEps),
-		criticSize: sharedNumber(tape, criticSize), criticEps: sharedNumber(tape, criticEps),
+		kappa:     tape.SharedNumber(kappaUpdate),
+		actorSize: tape.SharedNumber(actorSize), actorEps: tape.SharedNumber(actorEps),
+		criticSize: tape.SharedNumber(criticSize), criticEps: tape.SharedNumber(criticEps),
 		batch: b, candidates: m, run: s.Runs(),
 	}
 	return updateGraph(s.config, s.estimator, s.actor.Network, s.critic.Network, in)
@@ -188,12 +197,7 @@ func (s script) mask(tape TapeNodes, which int) *Node {
 		return nil
 	}
 	units := s.actor.Network.MaskUnits()
-	flat := Slice(tape.Floats, AxisRange(), AxisRange(1+which*units, 1+(which+1)*units))
-	return Reshape(flat, s.Runs(), 1, units)
-}
-
-func sharedNumber(tape TapeNodes, at int) *Node {
-	return Reshape(Slice(tape.Shared, AxisRange(at, at+1)))
+	return tape.Mask(1+which*units, units)
 }
 
 // sampleNodes inverts the distribution functions at u, [R, 1], as sample does:

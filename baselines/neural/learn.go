@@ -45,12 +45,7 @@ type updateInputs struct {
 // parameters and moments.
 func updateGraph(network pgcr.Network, in updateInputs) []*Node {
 	k := len(in.params) / 3
-	var value pgcr.Pass
-	if in.contexts != nil {
-		value = network.Forward(in.params[:k], in.contexts, in.mask)
-	} else {
-		value = network.ForwardRows(in.params[:k], in.rows, in.mask)
-	}
+	value := network.Apply(in.params[:k], in.contexts, in.rows, in.mask)
 	target := in.reward
 	if in.next != nil {
 		target = pgcr.SarsaTarget(in.reward, in.discount, network.Forward(in.params[:k], in.next, in.mask).Output)
@@ -161,7 +156,7 @@ func (l *learner) fill(p *Policy) error {
 			if l.history.Steps(r) == 0 {
 				continue
 			}
-			dropUnits(mask[r*units:(r+1)*units], p.dropout, s.batchMask)
+			pgcr.DropUnits(mask[r*units:(r+1)*units], p.dropout, s.batchMask)
 			l.history.Draw(l.batch, r, s.batch)
 			for i, step := range l.batch {
 				contexts.Write(r, i, l.history.Chosen(r, step))

@@ -96,7 +96,7 @@ func (p *Policy) Act(dst []int, obs envs.Observation) error {
 	if len(dst) != p.Runs() {
 		panic(fmt.Sprintf("neural: %d actions asked for, policy was made for %d runs", len(dst), p.Runs()))
 	}
-	drop := func(r int, mask []float32) { dropUnits(mask, p.dropout, p.streams[r].actMask) }
+	drop := func(r int, mask []float32) { pgcr.DropUnits(mask, p.dropout, p.streams[r].actMask) }
 	return p.evaluate(obs, drop, func(r int, values []float32) {
 		dst[r] = -1
 		if p.explore != nil {
@@ -118,7 +118,7 @@ func (p *Policy) Values(dst []float64, obs envs.Observation) error {
 	if len(dst) != p.Runs()*m {
 		panic(fmt.Sprintf("neural: %d values asked for, policy was made for %d runs of %d candidates", len(dst), p.Runs(), m))
 	}
-	keep := func(_ int, mask []float32) { dropUnits(mask, 0, nil) }
+	keep := func(_ int, mask []float32) { pgcr.DropUnits(mask, 0, nil) }
 	return p.evaluate(obs, keep, func(r int, values []float32) {
 		for i, v := range values {
 			dst[r*m+i] = float64(v)
@@ -204,15 +204,3 @@ func (p *Policy) Update(tr envs.Transition) error {
 }
 
 func finite(x float32) bool { return math.Abs(float64(x)) <= math.MaxFloat32 }
-
-// dropUnits writes a dropout mask: each factor is 0 with probability rate, else
-// 1/(1-rate).
-func dropUnits(mask []float32, rate float64, rng *rand.Rand) {
-	keep := float32(1 / (1 - rate))
-	for i := range mask {
-		mask[i] = keep
-		if rate > 0 && rng.Float64() < rate {
-			mask[i] = 0
-		}
-	}
-}

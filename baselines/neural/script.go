@@ -60,13 +60,13 @@ func (s script) Lay(r, step int, row pgcr.TapeRow) {
 	row.Floats[tie] = float32(streams.tie.Float64())
 	units := (len(row.Floats) - runNumbers) / 2
 	if units > 0 {
-		dropUnits(row.Floats[runNumbers:runNumbers+units], s.dropout, streams.actMask)
+		pgcr.DropUnits(row.Floats[runNumbers:runNumbers+units], s.dropout, streams.actMask)
 	}
 	if (step+1)%s.settings.UpdateEvery != 0 {
 		return
 	}
 	if units > 0 {
-		dropUnits(row.Floats[runNumbers+units:], s.dropout, streams.batchMask)
+		pgcr.DropUnits(row.Floats[runNumbers+units:], s.dropout, streams.batchMask)
 	}
 	for i := range row.Batch {
 		row.Batch[i] = int32(streams.batch.IntN(step + 1))
@@ -92,7 +92,7 @@ func (s script) Decide(params []*Node, tape pgcr.TapeNodes, contexts *Node) *Nod
 func (s script) Learn(params []*Node, tape pgcr.TapeNodes, history pgcr.DeviceHistory) []*Node {
 	return updateGraph(s.network.Network, updateInputs{
 		params: params, rows: history.Chosen(), reward: history.Reward(), mask: s.mask(tape, 1),
-		size: sharedNumber(tape, adamSize), eps: sharedNumber(tape, adamEps),
+		size: tape.SharedNumber(adamSize), eps: tape.SharedNumber(adamEps),
 	})
 }
 
@@ -112,12 +112,7 @@ func (s script) mask(tape pgcr.TapeNodes, which int) *Node {
 		return nil
 	}
 	units := s.network.Network.MaskUnits()
-	flat := Slice(tape.Floats, AxisRange(), AxisRange(runNumbers+which*units, runNumbers+(which+1)*units))
-	return Reshape(flat, s.Runs(), 1, units)
-}
-
-func sharedNumber(tape pgcr.TapeNodes, at int) *Node {
-	return Reshape(Slice(tape.Shared, AxisRange(at, at+1)))
+	return tape.Mask(runNumbers+which*units, units)
 }
 
 // explore returns a candidate that is chosen whatever the values are, or -1.

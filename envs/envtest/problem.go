@@ -333,18 +333,32 @@ func (c problemChecks) oracle() error {
 	if bound := 6*math.Sqrt(squares) + 1e-6*size; math.Abs(sum) > bound {
 		return fmt.Errorf("%.0f realised rewards less their expectations sum to %.4g, more than 6 standard errors (%.4g)", n, sum, bound)
 	}
-	unasked, err := c.play(seeds, 3)
+	if err := c.unaskedIsSame(w.traces, seeds, 3); err != nil {
+		return err
+	}
+	return panicsForOtherLengths(len(dst), func(n int) { oracle.ExpectedRewards(make([]float64, n)) })
+}
+
+// unaskedIsSame compares runs in which the environment was asked something with
+// the same runs without. seed is that of their actions.
+func (c problemChecks) unaskedIsSame(asked []trace, seeds []uint64, seed uint64) error {
+	unasked, err := c.play(seeds, seed)
 	if err != nil {
 		return err
 	}
 	for r := range unasked {
-		if err := w.traces[r].compare(unasked[r]); err != nil {
+		if err := asked[r].compare(unasked[r]); err != nil {
 			return fmt.Errorf("asking changed run %d: %w", r, err)
 		}
 	}
-	for _, length := range []int{0, len(dst) - 1, len(dst) + 1} {
-		if !panics(func() { oracle.ExpectedRewards(make([]float64, length)) }) {
-			return fmt.Errorf("no panic for a destination of length %d, want %d", length, len(dst))
+	return nil
+}
+
+// panicsForOtherLengths wants a panic of ask for destinations of other lengths.
+func panicsForOtherLengths(want int, ask func(length int)) error {
+	for _, length := range []int{0, want - 1, want + 1} {
+		if !panics(func() { ask(length) }) {
+			return fmt.Errorf("no panic for a destination of length %d, want %d", length, want)
 		}
 	}
 	return nil
@@ -521,21 +535,10 @@ func (c problemChecks) outcomes() error {
 			}
 		}
 	}
-	unasked, err := c.play(seeds, 5)
-	if err != nil {
+	if err := c.unaskedIsSame(w.traces, seeds, 5); err != nil {
 		return err
 	}
-	for r := range unasked {
-		if err := w.traces[r].compare(unasked[r]); err != nil {
-			return fmt.Errorf("asking changed run %d: %w", r, err)
-		}
-	}
-	for _, length := range []int{0, len(dst) - 1, len(dst) + 1} {
-		if !panics(func() { outcomes.PotentialRewards(make([]float32, length)) }) {
-			return fmt.Errorf("no panic for a destination of length %d, want %d", length, len(dst))
-		}
-	}
-	return nil
+	return panicsForOtherLengths(len(dst), func(n int) { outcomes.PotentialRewards(make([]float32, n)) })
 }
 
 // compareAhead compares what must not depend on the actions.

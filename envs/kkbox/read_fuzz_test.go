@@ -76,27 +76,24 @@ func FuzzReadSongs(f *testing.F) {
 }
 
 func FuzzReadTrain(f *testing.F) {
-	f.Add(trainText, testText)
+	fuzzTwo(f, "train.csv", trainText, "test.csv", testText)
+}
+
+// fuzzTwo fuzzes two files of a folder, beginning with their texts.
+func fuzzTwo(f *testing.F, first, firstText, second, secondText string) {
+	f.Add(firstText, secondText)
 	for _, s := range hostile {
-		f.Add(trainText+s, testText+s)
+		f.Add(firstText+s, secondText+s)
 	}
-	f.Fuzz(func(t *testing.T, train, test string) {
-		folder := with("train.csv", train)
-		folder["test.csv"] = test
+	f.Fuzz(func(t *testing.T, a, b string) {
+		folder := with(first, a)
+		folder[second] = b
 		checkRead(t, folderOf(folder))
 	})
 }
 
 func FuzzReadMembers(f *testing.F) {
-	f.Add(membersText, extraText)
-	for _, s := range hostile {
-		f.Add(membersText+s, extraText+s)
-	}
-	f.Fuzz(func(t *testing.T, members, extra string) {
-		folder := with("members.csv", members)
-		folder["song_extra_info.csv"] = extra
-		checkRead(t, folderOf(folder))
-	})
+	fuzzTwo(f, "members.csv", membersText, "song_extra_info.csv", extraText)
 }
 
 func FuzzReadArchive(f *testing.F) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"strings"
@@ -80,15 +81,9 @@ func unrecorded(v reflect.Value, path string) (field, why string) {
 		return path, fmt.Sprintf("is of the interface type %v, so that its own type is not recorded", v.Type())
 	case reflect.Pointer:
 		return unrecorded(v.Elem(), path)
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if field, why := unrecorded(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); why != "" {
-				return field, why
-			}
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			if field, why := unrecorded(v.MapIndex(key), fmt.Sprintf("%s[%v]", path, key)); why != "" {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		for below, element := range elements(v, path) {
+			if field, why := unrecorded(element, below); why != "" {
 				return field, why
 			}
 		}
@@ -96,6 +91,17 @@ func unrecorded(v reflect.Value, path string) (field, why string) {
 		return unrecordedField(v, path, map[string]bool{})
 	}
 	return "", ""
+}
+
+// elements are those of a slice, an array or a map, with their paths.
+func elements(v reflect.Value, path string) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		for key, element := range v.Seq2() {
+			if !yield(fmt.Sprintf("%s[%v]", path, key), element) {
+				return
+			}
+		}
+	}
 }
 
 // unrecordedField is unrecorded of a struct. names are those that JSON has used
@@ -176,15 +182,9 @@ func notFinite(v reflect.Value, path string) (field string, x float64) {
 		}
 	case reflect.Pointer, reflect.Interface:
 		return notFinite(v.Elem(), path)
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if field, x := notFinite(v.Index(i), fmt.Sprintf("%s[%d]", path, i)); field != "" {
-				return field, x
-			}
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			if field, x := notFinite(v.MapIndex(key), fmt.Sprintf("%s[%v]", path, key)); field != "" {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		for below, element := range elements(v, path) {
+			if field, x := notFinite(element, below); field != "" {
 				return field, x
 			}
 		}

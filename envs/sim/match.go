@@ -29,24 +29,40 @@ type Match struct {
 	Folder string
 }
 
-// PlayMatch makes environment and policy and plays the match with Play.
-func PlayMatch(ctx context.Context, m Match) error {
-	env, err := m.Problem.New(m.ProblemSeeds)
+// NewEnvironment makes the environment of the runs from one to another, not
+// included, and checks that it is there and of so many runs.
+func (m Match) NewEnvironment(from, to int) (envs.Environment, error) {
+	env, err := m.Problem.New(m.ProblemSeeds[from:to])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if isNil(env) {
-		return fmt.Errorf("%T.New returned no environment and no error", m.Problem)
+		return nil, fmt.Errorf("%T.New returned no environment and no error", m.Problem)
 	}
+	if n := env.Observe().Runs; n != to-from {
+		return nil, fmt.Errorf("environment has %d runs for %d seeds", n, to-from)
+	}
+	return env, nil
+}
+
+// NewPolicy makes the policy of all runs, and checks that it is there.
+func (m Match) NewPolicy() (envs.Policy, error) {
 	policy, err := m.Algorithm.New(m.Problem.Spec(), m.PolicySeeds)
+	if err == nil && isNil(policy) {
+		err = fmt.Errorf("%T.New returned no policy and no error", m.Algorithm)
+	}
+	return policy, err
+}
+
+// PlayMatch makes environment and policy and plays the match with Play.
+func PlayMatch(ctx context.Context, m Match) error {
+	env, err := m.NewEnvironment(0, len(m.ProblemSeeds))
 	if err != nil {
 		return err
 	}
-	if isNil(policy) {
-		return fmt.Errorf("%T.New returned no policy and no error", m.Algorithm)
-	}
-	if n := env.Observe().Runs; n != len(m.ProblemSeeds) {
-		return fmt.Errorf("environment has %d runs for %d seeds", n, len(m.ProblemSeeds))
+	policy, err := m.NewPolicy()
+	if err != nil {
+		return err
 	}
 	m.Begin()
 	return Play(ctx, env, policy, m.Steps, m.Recorder)

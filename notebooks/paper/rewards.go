@@ -52,23 +52,22 @@ func RewardDifferences(results []*sim.Result, contender string) ([]RewardDiffere
 		if missing != nil {
 			return nil, errors.New("paper: " + missing.Evidence)
 		}
-		difference := func(s span) Interval { return Paired95(earned(found[0], s), earned(found[1], s), 1) }
-		d := RewardDifference{
-			Contender: contender, Than: r.Contender, Runs: r.Runs,
-			First: difference(firstTenth), Last: difference(lastTenth), All: difference(allSteps),
-		}
-		x, y := earned(found[0], allSteps), earned(found[1], allSteps)
-		for run := range x {
-			if x[run] > y[run] {
-				d.Higher++
-			}
-		}
-		all = append(all, d)
+		all = append(all, rewardDifference(found[0], found[1], r.Contender))
 	}
 	if all == nil {
 		return nil, fmt.Errorf("paper: there is nothing to compare %s with", contender)
 	}
 	return all, nil
+}
+
+// rewardDifference compares r with the result that is told by the name than.
+func rewardDifference(r, other *sim.Result, than string) RewardDifference {
+	difference := func(s span) Interval { return Paired95(earned(r, s), earned(other, s), 1) }
+	return RewardDifference{
+		Contender: r.Contender, Than: than, Runs: r.Runs,
+		First: difference(firstTenth), Last: difference(lastTenth), All: difference(allSteps),
+		Higher: lowerIn(earned(other, allSteps), earned(r, allSteps), 1),
+	}
 }
 
 // span is a part of a run, from and to fractions of its steps.
@@ -129,18 +128,7 @@ func RewardGains(results, other []*sim.Result) ([]RewardDifference, error) {
 		if part := comparable(a, b, r.Contender); part != nil {
 			return nil, errors.New("paper: " + part.Evidence)
 		}
-		difference := func(s span) Interval { return Paired95(earned(r, s), earned(other[k], s), 1) }
-		d := RewardDifference{
-			Contender: r.Contender, Than: b.experiment, Runs: r.Runs,
-			First: difference(firstTenth), Last: difference(lastTenth), All: difference(allSteps),
-		}
-		x, y := earned(r, allSteps), earned(other[k], allSteps)
-		for run := range x {
-			if x[run] > y[run] {
-				d.Higher++
-			}
-		}
-		all = append(all, d)
+		all = append(all, rewardDifference(r, other[k], b.experiment))
 	}
 	return all, nil
 }

@@ -19,6 +19,6 @@
 // # Which
 //
 // A [Player] plays problems with PotentialOutcomes and policies with a
-// [pgcr.Script]. It leaves all others to sim.PlayMatch, or refuses them, as its
-// Mode says.
+// [pgcr.Script]. It leaves all others to its Fallback, and refuses them without
+// one.
 package ondevice

@@ -57,7 +57,7 @@ func (p Player) Play(ctx context.Context, m sim.Match) error {
 
 // prepare makes policy and environments.
 func (p Player) prepare(m sim.Match) (*table, error) {
-	policy, err := m.Algorithm.New(m.Problem.Spec(), m.PolicySeeds)
+	policy, err := m.NewPolicy()
 	if err != nil {
 		return nil, err
 	}

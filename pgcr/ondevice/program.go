@@ -42,10 +42,10 @@ func hasSlices(backend compute.Backend) bool {
 	return ops[compute.OpTypeDynamicSlice] && ops[compute.OpTypeDynamicUpdateSlice]
 }
 
-// build is the graph, a loop over the tape. Inputs: first (the number of the tape's first step,
-// scalar), contexts of the tape [R, K, M*D] (of the history, where the backend
-// has no dynamic slices), batch, floats, shared, contexts of the history, hist,
-// params. Results: the slots that were chosen, [R, K], hist, params, and the
+// build is the graph, a loop over the tape. Inputs: first (the number of the
+// tape's first step, scalar), contexts of the tape [R, K, M*D] (of the history,
+// where the backend has no dynamic slices), batch, floats, shared, contexts of the
+// history, hist, params. Results: the slots that were chosen, [R, K], hist, params, and the
 // contexts of the history, where the backend has dynamic slices.
 func (p program) build(in []*Node) []*Node {
 	g := in[0].Graph()
@@ -116,9 +116,7 @@ func (p program) loopBody(g *Graph, in []*Node) []*Node {
 	nodes := p.loopParameters(g, in)
 	i, t := nodes[0], tape{contexts: nodes[2], batch: nodes[3], floats: nodes[4], shared: nodes[5]}
 	s := state{step: nodes[1], hist: nodes[6], params: nodes[7:]}
-	s = p.stretch(func(x *Node, j int) *Node {
-		return Reshape(p.take(x, 0, Add(i, number(g, j)), 1), x.Shape().Dimensions[1:]...)
-	}, t, s)
+	s = p.stretch(i, t, s)
 	return append([]*Node{AddScalar(i, float64(p.script.UpdateEvery())), s.step, t.contexts, t.batch, t.floats, t.shared, s.hist}, s.params...)
 }
 
@@ -137,10 +135,12 @@ func (p program) appendContexts(history, piece, first *Node) *Node {
 	return DynamicUpdateSlice(history, Reshape(wide, p.runs, k, m*pgcr.Width(d)), []*Node{zero, first, zero})
 }
 
-// stretch is the steps up to an update, and the update. at takes step j out of a
-// tape, j being 0 at the first step of the stretch. It returns what was chosen,
-// [R, 1] a step.
-func (p program) stretch(at func(x *Node, j int) *Node, t tape, s state) state {
+// stretch is the steps up to an update, from step i of the tape on, and the
+// update.
+func (p program) stretch(i *Node, t tape, s state) state {
+	at := func(x *Node, j int) *Node {
+		return Reshape(p.take(x, 0, Add(i, number(i.Graph(), j)), 1), x.Shape().Dimensions[1:]...)
+	}
 	m, steps := p.spec.Candidates, p.script.UpdateEvery()
 	var nodes pgcr.TapeNodes
 	for j := range steps {

@@ -66,14 +66,11 @@ func newTable(m sim.Match, script pgcr.Script) (*table, error) {
 	n := min(runs, runtime.GOMAXPROCS(0))
 	for i := range n {
 		from, to := runs*i/n, runs*(i+1)/n
-		env, err := m.Problem.New(m.ProblemSeeds[from:to])
+		env, err := m.NewEnvironment(from, to)
 		if err != nil {
 			return nil, err
 		}
 		g := &group{first: from, runs: to - from, env: env, actions: make([]int, to-from), order: make([]int, t.spec.Candidates)}
-		if have := env.Observe().Runs; have != g.runs {
-			return nil, fmt.Errorf("environment has %d runs for %d seeds", have, g.runs)
-		}
 		g.outcomes, _ = env.(envs.PotentialOutcomes)
 		if g.outcomes == nil {
 			return nil, unsuitable(fmt.Sprintf("the environment of %T does not tell what every candidate would earn (envs.PotentialOutcomes)", m.Problem))

@@ -38,7 +38,7 @@ func (p *program) foretell(ctx context.Context, store sim.Store, e sim.Experimen
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		cost, err := stepTime(e, c)
+		cost, err := stepTime(ctx, e, c)
 		if err != nil {
 			continue // Run says so, with the step
 		}
@@ -112,44 +112,33 @@ func (f *forecast) left(took time.Duration) time.Duration {
 }
 
 // stepTime is how long a step of one run takes a contender.
-func stepTime(e sim.Experiment, c sim.Contender) (time.Duration, error) {
-	env, err := e.Problem.New(e.ProblemSeeds(0, 1))
-	if err != nil {
-		return 0, err
-	}
-	policy, err := c.Algorithm.New(e.Problem.Spec(), e.PolicySeeds(0, 1))
-	if err != nil {
-		return 0, err
-	}
-	actions := make([]int, 1)
-	step := func() error {
-		obs := env.Observe()
-		if err := policy.Act(actions, obs); err != nil {
-			return err
-		}
-		outcome, err := env.Step(actions)
-		if err != nil {
-			return err
-		}
-		return policy.Update(envs.Transition{Observation: obs, Actions: actions, Outcome: outcome})
-	}
-	// The first steps compile the graphs.
-	for range timedSteps {
-		if err := step(); err != nil {
-			return 0, err
-		}
-	}
-	began := time.Now()
-	n := 0
-	for n == 0 || n < mostTimed && time.Since(began) < timedFor {
-		for range timedSteps {
-			if err := step(); err != nil {
-				return 0, err
+func stepTime(ctx context.Context, e sim.Experiment, c sim.Contender) (time.Duration, error) {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	var began time.Time
+	var took time.Duration
+	err := sim.PlayMatch(ctx, sim.Match{
+		Problem: e.Problem, ProblemSeeds: e.ProblemSeeds(0, 1),
+		Algorithm: c.Algorithm, PolicySeeds: e.PolicySeeds(0, 1),
+		Steps: timedSteps + mostTimed, Begin: func() {},
+		Recorder: sim.RecorderFunc(func(step int, _ envs.Transition, _ []float64) {
+			n := step - timedSteps // the first steps compile the graphs
+			if n == 0 {
+				began = time.Now()
 			}
-		}
-		n += timedSteps
+			if n <= 0 || n%timedSteps != 0 {
+				return
+			}
+			if sum := time.Since(began); sum >= timedFor || n == mostTimed {
+				took = sum / time.Duration(n)
+				enough()
+			}
+		}),
+	})
+	if took > 0 {
+		return took, nil
 	}
-	return time.Since(began) / time.Duration(n), nil
+	return 0, err
 }
 
 func seconds(s float64) time.Duration {

@@ -149,7 +149,10 @@ func (p *program) plot(dir string, e sim.Experiment, results []*sim.Result) erro
 	default:
 		// Random choice loses so much more than the others that these could not be
 		// told apart on its axis.
-		learners := slices.DeleteFunc(slices.Clone(results), func(r *sim.Result) bool { return r.Contender == paper.Random && len(results) > 1 })
+		learners := paper.Without(results, paper.Random)
+		if len(learners) == 0 {
+			learners = results
+		}
 		drawings = []drawing{
 			{e.Name, figure.Regret, learners, opt},
 			{e.Name + "-interval", figure.Regret, learners, interval},
