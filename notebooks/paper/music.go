@@ -27,8 +27,16 @@ func MusicStateless() sim.Experiment {
 
 // MusicState is figure 2b: the music recommender with states and transitions.
 // Seeds are those of MusicStateless, and so are users and songs on offer.
+//
+// Beside the contenders of MusicStateless it has two of ours: PGCR that learns
+// discounted returns, and PGCR with a control variate.
 func MusicState() sim.Experiment {
-	return music(MusicStateName, kkbox.MusicState{}, tunedMusicState)
+	e := music(MusicStateName, kkbox.MusicState{}, tunedMusicState)
+	discounted, variate := tunedMusicState.pgcr, tunedMusicState.pgcr
+	discounted.Discount, variate.ControlVariate = musicDiscount, true
+	e.Contenders = slices.Insert(e.Contenders, 1,
+		sim.Contender{Name: PGCRDiscounted, Algorithm: discounted}, sim.Contender{Name: PGCRVariate, Algorithm: variate})
+	return e
 }
 
 func music(name string, problem envs.Problem, t tunedMusic) sim.Experiment {

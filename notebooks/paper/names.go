@@ -34,6 +34,10 @@ const (
 	Dropout50     = "PGCR dropout 0.5"
 	Dropout67     = "PGCR dropout 0.67"
 
+	// Ours, in the music experiment with states.
+	PGCRDiscounted = "PGCR, gamma 0.9"
+	PGCRVariate    = "PGCR, control variate"
+
 	// References of the music experiments, see [References].
 	TrueProbabilities = "true probabilities"
 	LabelOracle       = "label oracle"
@@ -48,7 +52,8 @@ var Palette = map[string]int{
 	Thompson:      3, Dropout50: 3,
 	Greedy: 4, Dropout0: 4,
 	ThompsonWide: 11, // the colour of Thompson with other dashes
-	PGCRPaper:    5, Dropout33: 5,
+	PGCRPaper:    5, Dropout33: 5, PGCRDiscounted: 5,
+	PGCRVariate: 8,
 	VanillaPG: 6,
 	Random:    7,
 	LinUCB:    10, // the colour of GLM-UCB with other dashes
@@ -74,4 +79,5 @@ var Titles = map[string]string{
 	TuningValuesMixed:     "Tuning of value networks, mixed rewards",
 
 	TuningMusicStateless: "Tuning, music without states",
+	TuningMusicState:     "Tuning, music with states",
 }

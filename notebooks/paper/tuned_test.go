@@ -39,7 +39,7 @@ func TestTunedIsBestOfStudies(t *testing.T) {
 	read("../published/tuning.csv", 1)        // regret
 	read("../published/tuning-music.csv", -1) // reward
 	experiments := map[reflect.Type]sim.Experiment{}
-	for _, e := range []sim.Experiment{paper.Linear(), paper.Bernoulli(), paper.Mixed(), paper.MusicStateless()} {
+	for _, e := range []sim.Experiment{paper.Linear(), paper.Bernoulli(), paper.Mixed(), paper.MusicStateless(), paper.MusicState()} {
 		experiments[reflect.TypeOf(e.Problem)] = e
 	}
 

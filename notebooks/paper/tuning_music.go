@@ -8,12 +8,12 @@ import (
 	"github.com/contextrec/contextrec/envs/sim"
 )
 
-// The tuning study of the music experiments, of a size that two processors play
-// in a quarter of an hour. It is short beside the paper's runs, and its grids are
-// coarse. The experiment with states takes over what it chooses: there, the same
-// study would take ten times as long.
+// The tuning studies of the music experiments, of a size that two processors play
+// in a quarter of an hour without states, and in less than an hour with them.
+// They are short beside the paper's runs, and their grids are coarse.
 const (
 	TuningMusicStateless = "tuning-music-stateless"
+	TuningMusicState     = "tuning-music-state"
 
 	// MusicGridSize is how many settings of each contender are tried.
 	MusicGridSize = 4
@@ -23,18 +23,22 @@ const (
 )
 
 func tuningMusic() []sim.Experiment {
-	return []sim.Experiment{{
-		Name: TuningMusicStateless, Problem: kkbox.MusicStateless{}, Contenders: musicGrid(musicStatelessHidden, 0),
-		Runs: tuningMusicRuns, Steps: tuningMusicSteps, Seed: tuningSeed,
-	}}
+	return []sim.Experiment{
+		tuningOfMusic(TuningMusicStateless, kkbox.MusicStateless{}, musicStatelessHidden),
+		tuningOfMusic(TuningMusicState, kkbox.MusicState{}, musicStateHidden),
+	}
 }
 
-func musicGrid(hidden []int, discount float64) []sim.Contender {
+func tuningOfMusic(name string, problem envs.Problem, hidden []int) sim.Experiment {
+	return sim.Experiment{Name: name, Problem: problem, Contenders: musicGrid(hidden), Runs: tuningMusicRuns, Steps: tuningMusicSteps, Seed: tuningSeed}
+}
+
+func musicGrid(hidden []int) []sim.Contender {
 	rates := []float64{0.0003, 0.001, 0.003, 0.01}
 	widths := []float64{0.03, 0.1, 0.3, 1}
 	return grid(
-		over(PGCR, "rate", rates, func(x float64) envs.Algorithm { return musicPGCR(hidden, discount, x) }),
-		over(VanillaPG, "rate", rates, func(x float64) envs.Algorithm { return musicVanilla(hidden, discount, x) }),
+		over(PGCR, "rate", rates, func(x float64) envs.Algorithm { return musicPGCR(hidden, x) }),
+		over(VanillaPG, "rate", rates, func(x float64) envs.Algorithm { return musicVanilla(hidden, x) }),
 		over(EpsilonGreedy, "rate", rates, func(x float64) envs.Algorithm {
 			return neural.EpsilonGreedy{Settings: musicValues(hidden, x)}
 		}),
