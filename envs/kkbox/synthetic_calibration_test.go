@@ -249,9 +249,7 @@ func TestSyntheticSingleFields(t *testing.T) {
 //
 // Published, all on the real file: .768 and .763 of logistic regression on
 // indicators with ids; .644 of source_type alone and .67 to .72 of the user
-// alone. Networks with ids have .83 to .86 there. Fitting one takes too long for
-// a test; a factorisation machine with ids and the user's mean by source_type has
-// .80 here, where songs have a third of the rows of the real file's.
+// alone. Networks with ids are for TestSyntheticNetworkWithIDs.
 func TestSyntheticModels(t *testing.T) {
 	data, fields := twin(), twinFields()
 	reward := func(score []float32) float64 { return play(data, score) }
