@@ -57,8 +57,8 @@ var (
 		epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStateHidden, 0.001)},
 		greedy:        neural.Greedy{Settings: musicValues(musicStateHidden, 0.01)},
 		glmUCB:        baselines.GLMUCB{Alpha: 0.3},
-		thompson:      baselines.LogisticThompson{Scale: 0.3},
-		linUCB:        baselines.LinUCB{Alpha: 0.1},
+		thompson:      baselines.LogisticThompson{Scale: 0.03},
+		linUCB:        baselines.LinUCB{Alpha: 0.3},
 	}
 )
 

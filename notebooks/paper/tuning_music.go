@@ -24,17 +24,16 @@ const (
 
 func tuningMusic() []sim.Experiment {
 	return []sim.Experiment{
-		tuningOfMusic(TuningMusicStateless, kkbox.MusicStateless{}, musicStatelessHidden),
-		tuningOfMusic(TuningMusicState, kkbox.MusicState{}, musicStateHidden),
+		tuningOfMusic(TuningMusicStateless, kkbox.MusicStateless{}, musicStatelessHidden, 0.0003, 0.001, 0.003, 0.01),
+		tuningOfMusic(TuningMusicState, kkbox.MusicState{}, musicStateHidden, 0.0001, 0.0003, 0.001, 0.003),
 	}
 }
 
-func tuningOfMusic(name string, problem envs.Problem, hidden []int) sim.Experiment {
-	return sim.Experiment{Name: name, Problem: problem, Contenders: musicGrid(hidden), Runs: tuningMusicRuns, Steps: tuningMusicSteps, Seed: tuningSeed}
+func tuningOfMusic(name string, problem envs.Problem, hidden []int, rates ...float64) sim.Experiment {
+	return sim.Experiment{Name: name, Problem: problem, Contenders: musicGrid(hidden, rates), Runs: tuningMusicRuns, Steps: tuningMusicSteps, Seed: tuningSeed}
 }
 
-func musicGrid(hidden []int) []sim.Contender {
-	rates := []float64{0.0003, 0.001, 0.003, 0.01}
+func musicGrid(hidden []int, rates []float64) []sim.Contender {
 	widths := []float64{0.03, 0.1, 0.3, 1}
 	return grid(
 		over(PGCR, "rate", rates, func(x float64) envs.Algorithm { return musicPGCR(hidden, x) }),
