@@ -43,6 +43,12 @@
 // the actions before it, so that contenders with equal seeds are compared in
 // pairs.
 //
+// # A problem of one's own
+//
+// A bandit takes a struct with the settings, its Spec, and a New that says what
+// is offered and what that pays: see FromLaw. What has states implements
+// Environment itself, as Chain does.
+//
 // # Panics and errors
 //
 // Wrong lengths and shapes, and actions that are no candidate, are mistakes of

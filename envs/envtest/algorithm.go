@@ -31,8 +31,12 @@ import (
 // t.Errorf.
 func (s Suite) TestAlgorithm(t testing.TB, a envs.Algorithm, p envs.Problem) {
 	t.Helper()
+	report(t, s.CheckAlgorithm(a, p))
+}
+
+func (s Suite) algorithmChecks(a envs.Algorithm, p envs.Problem) []check {
 	c := algorithmChecks{a: a, p: p, spec: p.Spec(), steps: s.steps()}
-	report(t, []check{
+	return []check{
 		{"actions are candidates", c.actions},
 		{"arguments are left alone", c.arguments},
 		{"no reference is kept", c.references},
@@ -44,7 +48,7 @@ func (s Suite) TestAlgorithm(t testing.TB, a envs.Algorithm, p envs.Problem) {
 		{"bad specs and seeds are errors", c.specs},
 		{"other shapes are refused", c.refusals},
 		{"the declaration is a value with a JSON form", c.declaration},
-	})
+	}
 }
 
 type algorithmChecks struct {

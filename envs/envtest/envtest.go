@@ -6,6 +6,8 @@
 //	envtest.TestProblem(t, envs.Linear{})
 //	envtest.TestAlgorithm(t, baselines.LinUCB{}, envs.Linear{})
 //
+// Outside of tests, CheckProblem and CheckAlgorithm return what those report.
+//
 // Every check plays the environment or the policy with fixed seeds, so it
 // passes or fails the same way each time.
 package envtest
@@ -43,6 +45,30 @@ func TestAlgorithm(t testing.TB, a envs.Algorithm, p envs.Problem) {
 	Suite{}.TestAlgorithm(t, a, p)
 }
 
+// CheckProblem runs the default suite on a problem, see Suite.CheckProblem.
+func CheckProblem(p envs.Problem) []Check { return Suite{}.CheckProblem(p) }
+
+// CheckAlgorithm runs the default suite on an algorithm, see
+// Suite.CheckAlgorithm.
+func CheckAlgorithm(a envs.Algorithm, p envs.Problem) []Check { return Suite{}.CheckAlgorithm(a, p) }
+
+// Check is a promise of the protocol, such as "a seed determines a run", and
+// what breaks it.
+type Check struct {
+	Promise string
+	Err     error // nil: the promise is kept
+}
+
+// CheckProblem makes the checks of TestProblem and returns all of them, kept
+// promises included. Where the first is broken, it is the only one: the others
+// build on it and would only repeat what it says.
+func (s Suite) CheckProblem(p envs.Problem) []Check { return run(s.problemChecks(p)) }
+
+// CheckAlgorithm makes the checks of TestAlgorithm as CheckProblem does.
+func (s Suite) CheckAlgorithm(a envs.Algorithm, p envs.Problem) []Check {
+	return run(s.algorithmChecks(a, p))
+}
+
 func (s Suite) steps() int {
 	if s.Steps > 0 {
 		return s.Steps
@@ -56,16 +82,23 @@ type check struct {
 	run     func() error
 }
 
-// report runs the checks. The others build on the first and would only repeat
-// what it says.
-func report(t testing.TB, checks []check) {
-	t.Helper()
+// run makes the checks, but stops where the first fails.
+func run(checks []check) []Check {
+	var done []Check
 	for i, c := range checks {
-		if err := guard(c.run); err != nil {
-			t.Errorf("%s: %v", c.promise, err)
-			if i == 0 {
-				return
-			}
+		done = append(done, Check{c.promise, guard(c.run)})
+		if i == 0 && done[i].Err != nil {
+			break
+		}
+	}
+	return done
+}
+
+func report(t testing.TB, checks []Check) {
+	t.Helper()
+	for _, c := range checks {
+		if c.Err != nil {
+			t.Errorf("%s: %v", c.Promise, c.Err)
 		}
 	}
 }

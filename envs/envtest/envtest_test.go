@@ -350,3 +350,33 @@ func TestSteps(t *testing.T) {
 		}
 	}
 }
+
+// What the tests report, CheckProblem and CheckAlgorithm return, with the
+// promises that are kept.
+func TestChecks(t *testing.T) {
+	broken := problem{broken: onOutcome(func(_ []int, o *envs.Outcome) { o.Discount[0] = 2 })}
+	for _, test := range []struct {
+		name   string
+		checks []envtest.Check
+		made   int
+		broken []string // as they begin
+	}{
+		{"honest problem", envtest.CheckProblem(envs.Linear{}), 10, nil},
+		{"honest algorithm", envtest.CheckAlgorithm(learner{}, envs.Linear{}), 11, nil},
+		{"first promise broken", envtest.CheckProblem(broken), 1, []string{shapes}},
+		{"another promise broken", envtest.CheckAlgorithm(learner{FirstOfTies: true}, envs.Linear{}), 11, []string{ties}},
+	} {
+		var broken []string
+		for _, c := range test.checks {
+			if c.Err != nil {
+				broken = append(broken, c.Promise+": "+c.Err.Error())
+			}
+		}
+		if len(test.checks) != test.made {
+			t.Errorf("%s: %d checks, want %d", test.name, len(test.checks), test.made)
+		}
+		if len(broken) != len(test.broken) || len(broken) == 1 && !strings.HasPrefix(broken[0], test.broken[0]) {
+			t.Errorf("%s: broken are %q, want %q", test.name, broken, test.broken)
+		}
+	}
+}

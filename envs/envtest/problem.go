@@ -36,8 +36,12 @@ import (
 // Each broken promise is reported by one t.Errorf.
 func (s Suite) TestProblem(t testing.TB, p envs.Problem) {
 	t.Helper()
+	report(t, s.CheckProblem(p))
+}
+
+func (s Suite) problemChecks(p envs.Problem) []check {
 	c := problemChecks{p: p, spec: p.Spec(), steps: s.steps()}
-	report(t, []check{
+	return []check{
 		{"shapes and numbers are right", c.shapes},
 		{"buffers stay valid as long as promised", c.buffers},
 		{"a seed determines a run", c.seeds},
@@ -48,7 +52,7 @@ func (s Suite) TestProblem(t testing.TB, p envs.Problem) {
 		{"potential outcomes are those paid", c.outcomes},
 		{"bad calls are refused", c.refusals},
 		{"the declaration is a value with a JSON form", c.declaration},
-	})
+	}
 }
 
 type problemChecks struct {
