@@ -35,8 +35,9 @@ var allowed = map[string]struct{ folders, others []string }{
 		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
 		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{gonb}),
 	},
+	"notebooks/jupyter": {},
 	"notebooks/cmd/paper": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/jupyter", "notebooks/paper"},
 		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{"github.com/spf13"}),
 	},
 }

@@ -165,16 +165,7 @@ func runNotebook(ctx context.Context, binDir, in, out string, env []string, prog
 		args = append(args, "-goflag", "-tags="+tags)
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(binDir, "nbrun"), append(args, in)...)
-	path := []string{binDir, filepath.Dir(goPath), os.Getenv("PATH")}
-	cmd.Env = append(os.Environ(),
-		"PATH="+strings.Join(path, string(filepath.ListSeparator)),
-		"GOFLAGS=-mod=readonly",
-		// A cell must not load hundreds of megabytes from the network by itself.
-		"GOMLX_NO_AUTO_INSTALL=1",
-	)
-	if runtime.GOARCH == "amd64" && os.Getenv("GOEXPERIMENT") == "" && hasExperiment(ctx, "simd") {
-		cmd.Env = append(cmd.Env, "GOEXPERIMENT=simd")
-	}
+	cmd.Env = append(os.Environ(), kernelEnv(ctx, binDir, goPath)...)
 	cmd.Env = append(cmd.Env, env...)
 	interruptible(cmd)
 	stderr, err := cmd.StderrPipe()
@@ -196,6 +187,22 @@ func runNotebook(ctx context.Context, binDir, in, out string, env []string, prog
 		return fmt.Errorf("%s: notebook runner: %w", filepath.Base(in), err)
 	}
 	return nil
+}
+
+// kernelEnv are the settings of a kernel, which make a cell what it is whoever
+// runs it. On PATH are the kernel's programs and Go, then what this process has.
+func kernelEnv(ctx context.Context, binDir, goPath string) []string {
+	path := []string{binDir, filepath.Dir(goPath), os.Getenv("PATH")}
+	env := []string{
+		"PATH=" + strings.Join(path, string(filepath.ListSeparator)),
+		"GOFLAGS=-mod=readonly",
+		// A cell must not load hundreds of megabytes from the network by itself.
+		"GOMLX_NO_AUTO_INSTALL=1",
+	}
+	if runtime.GOARCH == "amd64" && os.Getenv("GOEXPERIMENT") == "" && hasExperiment(ctx, "simd") {
+		env = append(env, "GOEXPERIMENT=simd")
+	}
+	return env
 }
 
 // relay copies the runner's lines up to its error message, and returns that.

@@ -10,6 +10,9 @@
 //	paper notebooks [NAME...]   execute the notebooks
 //	paper reproduce             all of that, from nothing to the claims, but for
 //	                            the music experiments, which take hours
+//	paper lab [NAME]            open the notebooks, or one, in Jupyter
+//	paper kernel install        declare the notebooks' kernel for VS Code and other
+//	                            servers; paper kernel uninstall removes it
 //	paper bench                 time updates and steps on the backend
 //
 // Flags say how and how much; what is run is declared in package paper.
@@ -146,7 +149,7 @@ func (p *program) commands() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
 	p.flags.declare(root, p.withData)
-	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.benchCommand())
+	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.labCommand(), p.kernelCommand(), p.benchCommand())
 	return root
 }
 

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/notebooks/jupyter"
+)
+
+// labFlags are those of the lab command.
+type labFlags struct {
+	port               int
+	browser, noBrowser bool
+	log                bool
+}
+
+func (p *program) labCommand() *cobra.Command {
+	var f labFlags
+	cmd := &cobra.Command{
+		Use:   "lab [NAME]",
+		Short: "Open the notebooks, or one of them, in JupyterLab or Jupyter Notebook",
+		Args:  arguments(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("port") && (f.port < 1 || f.port > 65535) {
+				return usageError{fmt.Errorf("-port is %d, want 1 to 65535", f.port)}
+			}
+			if f.browser && f.noBrowser {
+				return usageError{errors.New("-browser and -no-browser exclude each other")}
+			}
+			return p.lab(cmd.Context(), args, f)
+		},
+	}
+	cmd.Flags().IntVar(&f.port, "port", 0, "port of the server (default: Jupyter's, or the next that is free)")
+	cmd.Flags().BoolVar(&f.browser, "browser", false, "open a browser (default: where there is a display)")
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "open no browser, only say the address")
+	cmd.Flags().BoolVar(&f.log, "log", false, "show what Jupyter and the kernels say about their work")
+	return cmd
+}
+
+// lab serves the notebooks until it is interrupted, which is how one ends it
+// and no failure.
+func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
+	root, err := p.repository()
+	if err != nil {
+		return err
+	}
+	notebook := ""
+	if len(names) > 0 {
+		files, err := notebooks(root, names)
+		if err != nil {
+			return err
+		}
+		notebook = files[0]
+	}
+	env, err := p.labEnv()
+	if err != nil {
+		return err
+	}
+	if err := hasKernel(); err != nil {
+		return err
+	}
+	front, err := jupyter.Find(ctx)
+	if err != nil {
+		return err
+	}
+	kernel, err := p.kernel(ctx, root)
+	if err != nil {
+		return err
+	}
+	if tags := buildTags(); tags != "" {
+		fmt.Fprintf(p.stderr, "cells are compiled without the tags of this program; the line %%goflags -tags=%s in a cell sets them\n", tags)
+	}
+	opt := jupyter.Options{Folder: filepath.Join(root, "notebooks"), Kernel: kernel, Port: f.port, Env: env}
+	if f.log {
+		opt.Log = p.stderr
+	}
+	// What begins when pages are there ends with the server.
+	served, end := context.WithCancel(ctx)
+	defer end()
+	opt.Ready = func(s jupyter.Server) {
+		page := s.URL(notebook)
+		fmt.Fprintf(p.stdout, "%s %s has the notebooks, until Ctrl-C, at\n%s\n", front.Name, front.Version, page)
+		if s.Password {
+			fmt.Fprintln(p.stderr, "it may ask for the password that your settings of Jupyter have")
+		}
+		if s.Open {
+			fmt.Fprintln(p.stderr, "warning: your settings of Jupyter let in everybody on this machine, without a token")
+		}
+		go compileForCells(served, root, kernel)
+		if f.browser || !f.noBrowser && jupyter.HasDisplay() {
+			go func() {
+				if err := jupyter.OpenBrowser(served, page); err != nil && served.Err() == nil {
+					fmt.Fprintln(p.stderr, err)
+				}
+			}()
+		}
+	}
+	if err := jupyter.Serve(ctx, front, opt); err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stderr, "Jupyter and its kernels have ended")
+	return nil
+}
+
+// labEnv are the settings that notebooks read, where they are asked for.
+func (p *program) labEnv() (env []string, err error) {
+	if p.scale != 0 {
+		env = append(env, fmt.Sprintf("PAPER_SCALE=%v", p.scale))
+	}
+	if p.out != "" {
+		out, err := p.folder()
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, "PAPER_OUT="+out)
+	}
+	if p.source.Folder != "" {
+		env = append(env, "PAPER_DATA="+p.source.Folder)
+	}
+	return env, nil
+}
+
+// hasKernel tells why there can be no kernel on this system.
+func hasKernel() error {
+	if runtime.GOOS == "windows" {
+		return errors.New("the kernel needs Linux or macOS; on Windows it runs in WSL")
+	}
+	return nil
+}
+
+// kernel builds the kernel and says how it is started.
+func (p *program) kernel(ctx context.Context, root string) (jupyter.Kernel, error) {
+	goPath, err := goProgram()
+	if err != nil {
+		return jupyter.Kernel{}, err
+	}
+	binDir, err := p.install(ctx, root, p.stderr)
+	if err != nil {
+		return jupyter.Kernel{}, err
+	}
+	return jupyter.Kernel{Repository: root, Env: kernelEnv(ctx, binDir, goPath)}, nil
+}
+
+// compileForCells compiles the packages that the cells import, while the reader
+// looks at the first page: otherwise the first cell takes as long. A failure is
+// the cells' to tell.
+func compileForCells(ctx context.Context, root string, kernel jupyter.Kernel) {
+	cmd := exec.CommandContext(ctx, "go", "build", "./notebooks/nb")
+	cmd.Dir = root
+	cmd.Env = append(append(os.Environ(), kernel.Env...), "PWD="+root, "GOWORK=off")
+	interruptible(cmd)
+	cmd.Run()
+}
+
+func (p *program) kernelCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "kernel",
+		Short: "Install the Go kernel for VS Code and for Jupyter servers of your own, or remove it",
+		Args:  arguments(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			return usageError{errors.New("what about the kernel? paper kernel install, or paper kernel uninstall")}
+		},
+	}
+	var force bool
+	install := &cobra.Command{
+		Use:   "install",
+		Short: "Declare the kernel in your folder of kernels",
+		Args:  arguments(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return p.installForUser(cmd.Context(), force) },
+	}
+	uninstall := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove what install has written",
+		Args:  arguments(cobra.NoArgs),
+		RunE:  func(*cobra.Command, []string) error { return p.uninstallForUser(force) },
+	}
+	install.Flags().BoolVar(&force, "force", false, "replace the kernel of another clone, or of another installation")
+	uninstall.Flags().BoolVar(&force, "force", false, "remove the kernel of another clone too")
+	cmd.AddCommand(install, uninstall)
+	return cmd
+}
+
+func (p *program) installForUser(ctx context.Context, force bool) error {
+	if err := hasKernel(); err != nil {
+		return err
+	}
+	root, err := p.repository()
+	if err != nil {
+		return err
+	}
+	kernel, err := p.kernel(ctx, root)
+	if err != nil {
+		return err
+	}
+	done, err := kernel.Install(force)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "the kernel \"Go (gonb)\" of %s is installed in %s\n", root, done.Folder)
+	if done.Before != "" && done.Before != root {
+		fmt.Fprintf(p.stdout, "it takes the place of %s\n", done.Before)
+	}
+	return nil
+}
+
+func (p *program) uninstallForUser(force bool) error {
+	root, err := p.repository()
+	if err != nil {
+		return err
+	}
+	done, err := jupyter.Kernel{Repository: root}.Uninstall(force)
+	if err != nil {
+		return err
+	}
+	if done.Before == "" {
+		fmt.Fprintf(p.stdout, "no kernel is installed in %s\n", done.Folder)
+		return nil
+	}
+	fmt.Fprintf(p.stdout, "the kernel of %s is removed from %s\n", done.Before, done.Folder)
+	return nil
+}
