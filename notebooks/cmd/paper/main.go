@@ -13,6 +13,8 @@
 //	paper lab [NAME]            open the notebooks, or one, in Jupyter
 //	paper kernel install        declare the notebooks' kernel for VS Code and other
 //	                            servers; paper kernel uninstall removes it
+//	paper synthetic DIR         write data in the form of the KKBox files, for
+//	                            -users users
 //	paper bench                 time updates and steps on the backend
 //
 // Flags say how and how much; what is run is declared in package paper.
@@ -149,7 +151,7 @@ func (p *program) commands() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
 	p.flags.declare(root, p.withData)
-	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.labCommand(), p.kernelCommand(), p.benchCommand())
+	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.labCommand(), p.kernelCommand(), p.syntheticCommand(), p.benchCommand())
 	return root
 }
 

@@ -101,3 +101,31 @@ func TestMusicBadData(t *testing.T) {
 	// What needs no data does not look at it.
 	s.run(0, "run", "toy-linear", "-scale", "0.1", "-data", filepath.Join(s.dir, "nowhere"))
 }
+
+// Synthetic data of any size can be written, looked at and played on.
+func TestSynthetic(t *testing.T) {
+	s, _ := musicShell(t)
+	folder := filepath.Join(s.dir, "new", "twin of 60")
+	s.run(0, "synthetic", folder, "-users", "60", "-seed", "7")
+	for _, name := range []string{"train.csv", "test.csv", "songs.csv", "song_extra_info.csv", "members.csv", "truth.csv"} {
+		s.contains(s.out.String(), filepath.Join(folder, name))
+	}
+	s.run(0, "run", "music-stateless", "-scale", "0.0002", "-data", folder, "-only", paper.Random)
+	s.contains(s.err.String(), folder+": 60 users, ")
+
+	for _, c := range []struct{ flag, want string }{
+		{"-users=0", "-users is 0"}, {"-users=-3", "-users is -3"}, {"-seed=0", "-seed is 0"}, {"-seed=-1", "-seed"},
+	} {
+		s.run(2, "synthetic", folder, c.flag)
+		s.contains(s.err.String(), c.want)
+	}
+	s.run(2, "synthetic")
+	s.run(1, "synthetic", folder, "-users", "200001")
+	s.contains(s.err.String(), "200001")
+	// Real data is not written over.
+	if err := os.Remove(filepath.Join(folder, "truth.csv")); err != nil {
+		t.Fatal(err)
+	}
+	s.run(1, "synthetic", folder)
+	s.contains(s.err.String(), "not a synthetic one")
+}

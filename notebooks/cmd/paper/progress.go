@@ -31,12 +31,20 @@ const linesEvery = 10 * time.Second
 
 func (p *program) newProgress(now func() time.Time) *progress {
 	g := &progress{w: p.stderr, now: now, seen: map[string]bool{}}
-	if f, ok := p.stderr.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			g.bar = newBar(f, true)
-		}
+	if isTerminal(p.stderr) {
+		g.bar = newBar(p.stderr, true)
 	}
 	return g
+}
+
+// isTerminal tells whether a person looks at what is written.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // expect lets f tell how much time is left.
