@@ -25,7 +25,7 @@ const (
 func tuningMusic() []sim.Experiment {
 	return []sim.Experiment{
 		tuningOfMusic(TuningMusicStateless, kkbox.MusicStateless{}, musicStatelessHidden, 0.0003, 0.001, 0.003, 0.01),
-		tuningOfMusic(TuningMusicState, kkbox.MusicState{}, musicStateHidden, 0.0001, 0.0003, 0.001, 0.003),
+		tuningOfMusic(TuningMusicState, kkbox.MusicState{}, musicStateHidden, 0.00003, 0.0001, 0.0003, 0.001),
 	}
 }
 
