@@ -30,8 +30,8 @@ type learner struct {
 }
 
 // updateInputs are the nodes of the update graph, in the order of the arguments.
-// On a device, which has no sessions yet, the contexts come in rows only: columns,
-// chosen and chosenRows are nil.
+// On a device, contexts come in rows only: columns, chosen, chosenRows, next and
+// rivals are nil.
 type updateInputs struct {
 	actor, critic          []*Node // parameters and moments
 	columns, rows          *Node   // contexts of the batch: [R, W, B*M], [R, B*M, W]
@@ -42,7 +42,8 @@ type updateInputs struct {
 	kappa                  *Node   // scalar
 	actorSize, actorEps    *Node   // scalars of Adam
 	criticSize, criticEps  *Node   // scalars of Adam
-	next, discount         *Node   // [R, W, B], [R, B], or nil
+	next, nextRows         *Node   // [R, W, B], [R, B, W], or nil
+	discount               *Node   // [R, B], or nil
 	ready                  *Node   // 1 where a run learns, else 0; [R, 1], or nil
 	rivals, rivalRows      *Node   // [R, W, C*B], [R, C*B, W], or nil
 	batch, candidates, run int
@@ -60,8 +61,8 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	scores := actor.Apply(in.actor[:ka], in.columns, in.rows, in.mask)
 	var rivals Pass
 	var rivalScores *Node
-	if in.rivals != nil {
-		rivals = actor.Forward(in.actor[:ka], in.rivals, in.mask)
+	if in.rivalRows != nil {
+		rivals = actor.Apply(in.actor[:ka], in.rivals, in.rivalRows, in.mask)
 		rivalScores = Reshape(rivals.Output, in.run, -1, b)
 	}
 	marginal, pull := estimator.Estimate(scores.Output, rivalScores, in.kappa, m)
@@ -77,8 +78,8 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 		chosenValue = in.pick(value.Output)
 	}
 	target := in.reward
-	if in.next != nil {
-		target = SarsaTarget(in.reward, in.discount, critic.Forward(in.critic[:kc], in.next, nil).Output)
+	if in.discount != nil {
+		target = SarsaTarget(in.reward, in.discount, critic.Apply(in.critic[:kc], in.next, in.nextRows, nil).Output)
 	}
 	slope := criticSlope(marginalChosen, target, chosenValue)
 	var criticGrads []*Node
