@@ -15,9 +15,8 @@ import (
 //
 // Where observations come with codes, those are kept instead of contexts.
 type Replay struct {
-	spec     envs.Spec
-	discount float64 // gamma; 0 in a bandit
-	runs     []history
+	spec envs.Spec
+	runs []history
 
 	identity string     // of the table; empty where contexts are kept
 	table    envs.Table // nil where contexts are kept, and until the first Add after a Load
@@ -28,16 +27,11 @@ type Replay struct {
 
 // history is the past of one run, step by step.
 type history struct {
-	steps    int
+	*Timeline
 	contexts pages[float32] // M*D values a step, candidates in a random order; empty where codes are kept
 	codes    pages[int32]   // S state codes and M item codes a step, in that order
 	chosen   []uint8        // where the chosen candidate stands
 	reward   []float32
-	discount []float32 // gamma, or 0 at the end of an episode
-	next     []int32   // the next step of the same session, -1 while unknown; empty in a bandit
-	ready    []int32   // steps whose target is known, in the order in which it came to be; empty in a bandit
-	session  []int32   // of each step; empty in a bandit
-	visits   map[int32][]int32
 }
 
 // pages is a sequence of equal rows that grows without being copied.
@@ -62,16 +56,15 @@ func (p *pages[T]) at(i int) []T {
 	return p.rows[i/pageRows][offset : offset+p.width]
 }
 
-// NewReplay returns an empty history of so many runs. discount is gamma: above
-// 0 a step can be learned from once the next step of its session is known,
-// since the target of Sarsa (22) needs it. It panics when there are more than
-// 255 candidates.
+// NewReplay returns an empty history of so many runs. discount is gamma, see
+// NewTimeline. It panics when there are more than 255 candidates.
 func NewReplay(spec envs.Spec, runs int, discount float64) *Replay {
 	if spec.Candidates > 255 {
 		panic(fmt.Sprintf("pgcr: %d candidates, a replay holds at most 255", spec.Candidates))
 	}
-	r := &Replay{spec: spec, discount: discount, runs: make([]history, runs)}
+	r := &Replay{spec: spec, runs: make([]history, runs)}
 	for i := range r.runs {
+		r.runs[i].Timeline = NewTimeline(discount)
 		r.runs[i].contexts.width = spec.Candidates * spec.Dim
 	}
 	return r
@@ -129,31 +122,10 @@ func (rp *Replay) Add(r int, tr envs.Transition, order []int) {
 		}
 	}
 	h.reward = append(h.reward, tr.Reward[r])
-	step := int32(h.steps)
-	h.steps++
 	if tr.Session == nil {
-		h.discount = append(h.discount, 0)
-		return
-	}
-
-	gamma := float32(rp.discount) * tr.Discount[r]
-	user := tr.Session[r]
-	if h.visits == nil {
-		h.visits = map[int32][]int32{}
-	}
-	if past := h.visits[user]; len(past) > 0 {
-		previous := past[len(past)-1]
-		h.next[previous] = step
-		if h.discount[previous] > 0 {
-			h.ready = append(h.ready, previous)
-		}
-	}
-	h.visits[user] = append(h.visits[user], step)
-	h.session = append(h.session, user)
-	h.discount = append(h.discount, gamma)
-	h.next = append(h.next, -1)
-	if gamma == 0 {
-		h.ready = append(h.ready, step)
+		h.Append()
+	} else {
+		h.AppendVisit(tr.Session[r], tr.Discount[r])
 	}
 }
 
@@ -166,22 +138,12 @@ func place[T any](dst, from []T, order []int) {
 }
 
 // Steps returns how many steps of run r can be drawn.
-func (rp *Replay) Steps(r int) int {
-	if h := &rp.runs[r]; h.session != nil {
-		return len(h.ready)
-	}
-	return rp.runs[r].steps
-}
+func (rp *Replay) Steps(r int) int { return rp.runs[r].Ready() }
 
 // Draw draws a batch of step numbers of run r into dst. It panics when Steps is 0.
 func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) {
-	h := &rp.runs[r]
 	for i := range dst {
-		if h.session != nil {
-			dst[i] = int(h.ready[rng.IntN(len(h.ready))])
-		} else {
-			dst[i] = rng.IntN(h.steps)
-		}
+		dst[i] = rp.runs[r].Draw(rng)
 	}
 }
 
@@ -221,11 +183,11 @@ func (rp *Replay) Reward(r, step int) float32 { return rp.runs[r].reward[step] }
 // Next returns the discount of a step and the context that was chosen at the
 // next step of its session, [D]; nil where the discount is 0.
 func (rp *Replay) Next(r, step int) (discount float32, chosen []float32) {
-	h := &rp.runs[r]
-	if h.discount[step] == 0 {
+	discount, next := rp.runs[r].Next(step)
+	if discount == 0 {
 		return 0, nil
 	}
-	return h.discount[step], rp.Chosen(r, int(h.next[step]))
+	return discount, rp.Chosen(r, next)
 }
 
 // Rival writes to dst, [D], a context that could have competed at the step: a
@@ -234,13 +196,7 @@ func (rp *Replay) Next(r, step int) (discount float32, chosen []float32) {
 // A session of a single step offers that step's own contexts.
 func (rp *Replay) Rival(dst []float32, r, step int, rng *rand.Rand) {
 	h, d := &rp.runs[r], rp.spec.Dim
-	visits := h.visits[h.session[step]]
-	other := step
-	if len(visits) > 1 {
-		for other == step {
-			other = int(visits[rng.IntN(len(visits))])
-		}
-	}
+	other := h.Timeline.Rival(step, rng)
 	slot := rng.IntN(rp.spec.Candidates)
 	if rp.table != nil {
 		rp.table.Expand(dst, h.codes.at(step)[:rp.state], h.codes.at(other)[rp.state+slot])

@@ -190,16 +190,14 @@ func (a *Agent) restore(s saved) error {
 
 func (h *history) restore(s savedHistory) {
 	*h = history{
+		Timeline: &Timeline{gamma: h.gamma, steps: s.Steps, discount: s.Discount, next: s.Next, ready: s.Ready, session: s.SessionOf},
 		contexts: pages[float32]{width: h.contexts.width}, codes: pages[int32]{width: h.codes.width},
-		steps: s.Steps, chosen: s.Chosen, reward: s.Reward, discount: s.Discount, next: s.Next, ready: s.Ready, session: s.SessionOf,
+		chosen: s.Chosen, reward: s.Reward,
 	}
 	h.contexts.restore(s.Contexts)
 	h.codes.restore(s.Codes)
 	if s.HasSessions {
-		h.visits = map[int32][]int32{}
-		for step, user := range h.session {
-			h.visits[user] = append(h.visits[user], int32(step))
-		}
+		h.revisit()
 	}
 }
 
