@@ -4,155 +4,479 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
 	"time"
 
+	"github.com/gomlx/compute"
 	"github.com/spf13/cobra"
 
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
 	"github.com/contextrec/contextrec/pgcr"
 	"github.com/contextrec/contextrec/pgcr/ondevice"
 )
 
-// benchCase is a shape of problem and networks, R runs at once.
-type benchCase struct {
-	name   string
-	runs   int
-	spec   envs.Spec
-	config pgcr.Config
-	steps  bool // whether whole steps are timed too
+// benchShape is a size of problem and networks, and for how many runs at once it
+// is timed.
+type benchShape struct {
+	name    string // the first word is the one to choose it by
+	spec    envs.Spec
+	config  pgcr.Config
+	runs    []int
+	problem envs.Problem // of such a size, for whole steps; or nil
 }
 
-func benchCases() []benchCase {
-	toy, music := envs.Bernoulli{}.Spec(), envs.Spec{Candidates: 10, Dim: 94}
-	var cases []benchCase
-	for _, runs := range []int{1, 20, 256} {
-		cases = append(cases, benchCase{"toy, B=64 M=5, 40-10-1", runs, toy, pgcr.Config{}, true})
-	}
-	stateless := pgcr.Config{Hidden: []int{60, 20}, BatchSize: 256}
-	for _, runs := range []int{1, 5} {
-		cases = append(cases, benchCase{"music, B=256 M=10, 94-60-20-1", runs, music, stateless, false})
-	}
-	music.Dim = 379
-	state := pgcr.Config{Hidden: []int{90, 20}, BatchSize: 256}
-	return append(cases, benchCase{"music, B=256 M=10, 379-90-20-1", 5, music, state, false})
+// The shapes of the paper's problems: the toys, and music without and with what
+// a state would add to a context. The last is what music with states really
+// learns from: rivals of a context come from sessions, so that an update has twice
+// the contexts.
+var benchShapes = []benchShape{
+	{"toy 40-10-1, B=64, M=5", envs.Spec{Candidates: 5, Dim: 40}, pgcr.Config{Hidden: []int{10}, BatchSize: 64}, []int{1, 20, 256}, envs.Bernoulli{}},
+	{"music 94-60-20-1, B=256, M=10", envs.Spec{Candidates: 10, Dim: 94}, pgcr.Config{Hidden: []int{60, 20}, BatchSize: 256}, []int{1, 5}, envs.Linear{Candidates: 10, Dim: 94}},
+	{"music 379-90-20-1, B=256, M=10", envs.Spec{Candidates: 10, Dim: 379}, pgcr.Config{Hidden: []int{90, 20}, BatchSize: 256}, []int{1, 5}, envs.Linear{Candidates: 10, Dim: 379}},
+	{"sessions 379-90-20-1, B=256, M=10", envs.Spec{Candidates: 10, Dim: 379, State: 285}, pgcr.Config{Hidden: []int{90, 20}, BatchSize: 256}, []int{1, 5}, nil},
+}
+
+// bench is one call of the command.
+type bench struct {
+	only    *regexp.Regexp
+	time    time.Duration // that a number is measured
+	python  string
+	machine string
+	version string
+	timings []paper.Timing
 }
 
 func (p *program) benchCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "bench [updates]",
-		Short: "Time updates and steps on the backend, as a Markdown table",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			backend, err := pgcr.OpenBackend(nil)
-			if err != nil {
+	b := &bench{}
+	var only, format string
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Time decisions, updates and whole steps on every backend, beside PyTorch and JAX",
+		Long: `Bench prints how many microseconds a decision (act), an update and a whole step
+(environment, decision, history, update and metrics) take: of all R runs that are
+computed together and, in brackets, of one of them. A number is the median of five
+turns, and the spread is half of the distance between the fastest and the slowest
+of them, of the row's least steady number.
+
+The backends are those that the program links and that can be opened, or the one
+that GOMLX_BACKEND names. On XLA, rows of the device loop are of updates and steps
+that the device repeats by itself. The rows of PyTorch and JAX are of the same
+update, written for them in notebooks/cmd/peers; they are there where -python has
+the library. What is not there is told on stderr.
+
+A benchmark is called shape/R=20/update/backend/host, or .../device, and -only
+chooses by a regular expression: -only '^toy/R=20/' or -only /update/.`,
+		Args: arguments(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			show, ok := benchFormats[format]
+			if !ok {
+				return usageError{fmt.Errorf("-format is %q, want text, markdown or csv", format)}
+			}
+			if b.time <= 0 {
+				return usageError{fmt.Errorf("-time is %v, want more", b.time)}
+			}
+			var err error
+			if b.only, err = regexp.Compile(only); err != nil {
+				return usageError{fmt.Errorf("-only: %w", err)}
+			}
+			if err := p.fast(cmd.Context()); err != nil {
 				return err
 			}
-			fmt.Fprintf(p.stdout, "%s; microseconds of all R runs; in brackets a run\n\n", backend.Description())
-			fmt.Fprintln(p.stdout, "| shape | R | update | step | until the first result, s |")
-			fmt.Fprintln(p.stdout, "|---|---|---|---|---|")
-			var errs []error
-			for _, c := range benchCases() {
-				if cmd.Context().Err() != nil {
-					return cmd.Context().Err()
-				}
-				errs = append(errs, p.bench(cmd.Context(), c, backend.Name() == "xla", len(args) == 0))
+			err = p.bench(cmd.Context(), b)
+			if cmd.Context().Err() != nil {
+				fmt.Fprintln(p.stderr, "stopped: these are the rows that were measured by then")
+				p.told = true
 			}
-			return errors.Join(errs...)
+			if len(b.timings) == 0 && err == nil {
+				return fmt.Errorf("no benchmark that is there is called %q", only)
+			}
+			return errors.Join(err, show(p, b.timings))
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, or csv, as in "+paper.SpeedFolder)
+	cmd.Flags().StringVar(&only, "only", "", "run the benchmarks whose names this regular expression matches")
+	cmd.Flags().DurationVar(&b.time, "time", time.Second, "how long a number is measured")
+	cmd.Flags().StringVar(&b.python, "python", "python3", "the Python that has PyTorch or JAX")
+	return cmd
 }
 
-// bench prints a line of the table.
-func (p *program) bench(ctx context.Context, c benchCase, device, steps bool) error {
-	policy, err := c.config.New(c.spec, seedsOf(c.runs))
+// bench fills b.timings. It goes on after a backend that fails.
+func (p *program) bench(ctx context.Context, b *bench) error {
+	b.version = paper.Options().Version
+	b.machine = machine(ctx)
+	var errs []error
+	for _, config := range benchBackends() {
+		backend, err := openBackend(config)
+		if err != nil {
+			fmt.Fprintf(p.stderr, "no rows of %s: %s\n", config, firstLine(err))
+			continue
+		}
+		errs = append(errs, b.backend(ctx, config, backend))
+		backend.Finalize()
+		if ctx.Err() != nil {
+			return errors.Join(errs...)
+		}
+	}
+	root, err := p.repository()
 	if err != nil {
-		return err
+		fmt.Fprintf(p.stderr, "no rows of PyTorch and JAX: %v\n", err)
+		return errors.Join(errs...)
 	}
-	player, length := sim.PlayMatch, 100
-	var update, first time.Duration
-	if device {
-		player, length = ondevice.Player{}.Play, 10000
-		script, err := policy.(*pgcr.Agent).Script()
+	for _, peer := range peers {
+		err := b.peer(ctx, root, peer)
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, ctx.Err())...)
+		}
+		if err != nil {
+			fmt.Fprintf(p.stderr, "no rows of %s: %s\n", peer.name, firstLine(err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// benchBackends are the configurations to try.
+func benchBackends() []string {
+	if config := os.Getenv(compute.ConfigEnvVar); config != "" {
+		return []string{config}
+	}
+	configs := []string{"go:ops_sequential,parallelism=0"}
+	if slices.Contains(compute.List(), "xla") {
+		configs = append(configs, "xla:cpu", "xla:cuda")
+	}
+	return configs
+}
+
+// openBackend opens a backend. GoMLX panics where one is not there.
+func openBackend(config string) (backend compute.Backend, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%v", v)
+		}
+	}()
+	return compute.NewWithConfig(config)
+}
+
+// backend times what is asked for on a backend.
+func (b *bench) backend(ctx context.Context, config string, backend compute.Backend) error {
+	device := backend.Name() == "xla"
+	name, _, _ := strings.Cut(config, ",")
+	if !device {
+		name, _, _ = strings.Cut(config, ":")
+		if isVectorised() {
+			name += " simd"
+		}
+	}
+	var errs []error
+	for _, s := range benchShapes {
+		s.config.Backend = backend
+		for _, runs := range s.runs {
+			threads := []int{0}
+			if !device {
+				threads = []int{1}
+				if n := min(runtime.GOMAXPROCS(0), runs); n > 1 && runs%n == 0 {
+					threads = append(threads, n)
+				}
+			}
+			for _, threads := range threads {
+				at := paper.Timing{Backend: name, Loop: "host", Threads: threads, Shape: s.name, Runs: runs}
+				errs = append(errs, b.host(ctx, s, at))
+			}
+			if device {
+				errs = append(errs, b.device(ctx, s, paper.Timing{Backend: name, Loop: "device", Shape: s.name, Runs: runs}))
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wants tells whether an operation is to be timed.
+func (b *bench) wants(t paper.Timing, operation string) bool {
+	shape, _, _ := strings.Cut(t.Shape, " ")
+	return b.only.MatchString(fmt.Sprintf("%s/R=%d/%s/%s/%s", shape, t.Runs, operation, t.Backend, t.Loop))
+}
+
+// add keeps a timing of turns, each the time of an operation.
+func (b *bench) add(t paper.Timing, operation string, turns []time.Duration) {
+	slices.Sort(turns)
+	microseconds := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	t.Machine, t.Version, t.Operation = b.machine, b.version, operation
+	t.Micros, t.Low, t.High = microseconds(turns[len(turns)/2]), microseconds(turns[0]), microseconds(turns[len(turns)-1])
+	b.timings = append(b.timings, t)
+}
+
+// host times operations that the host calls.
+func (b *bench) host(ctx context.Context, s benchShape, at paper.Timing) error {
+	for _, operation := range []string{"act", "update", "step"} {
+		if !b.wants(at, operation) || operation == "step" && s.problem == nil {
+			continue
+		}
+		op, err := s.operation(operation, at.Runs, max(at.Threads, 1))
 		if err != nil {
 			return err
 		}
-		update, first, err = ondevice.TimeUpdate(script, c.spec, 2000)
+		turns, err := b.measure(ctx, op)
 		if err != nil {
 			return err
 		}
-	} else if update, first, err = timeUpdates(policy, c); err != nil {
-		return err
+		b.add(at, operation, turns)
 	}
-	step := "-"
-	if c.steps && steps {
-		each, err := timeSteps(ctx, c, player, length)
-		if err != nil {
-			return err
-		}
-		step = perRun(each, c.runs)
-	}
-	fmt.Fprintf(p.stdout, "| %s | %d | %s | %s | %.2f |\n", c.name, c.runs, perRun(update, c.runs), step, first.Seconds())
 	return nil
 }
 
-// timeUpdates is the time of an update that the host calls, the shortest of ten,
-// and that of the first, compilation included.
-func timeUpdates(policy envs.Policy, c benchCase) (update, first time.Duration, err error) {
-	rng := envs.NewRand(1, "bench")
-	tr := envs.Transition{
-		Observation: envs.Observation{Runs: c.runs, Candidates: c.spec.Candidates, Dim: c.spec.Dim,
-			Contexts: make([]float32, c.runs*c.spec.Candidates*c.spec.Dim)},
-		Actions: make([]int, c.runs),
-		Outcome: envs.Outcome{Reward: make([]float32, c.runs), Discount: make([]float32, c.runs)},
-	}
-	for i := range 11 {
-		for j := range tr.Contexts {
-			tr.Contexts[j] = rng.Float32()
+const turns = 5
+
+// measure calls op, which does an operation so many times, and returns what an
+// operation took in each turn. The first calls, with compilation, do not count.
+func (b *bench) measure(ctx context.Context, op func(ctx context.Context, times int) error) ([]time.Duration, error) {
+	times := 1
+	for begin := time.Now(); ; {
+		last := time.Now()
+		if err := op(ctx, times); err != nil {
+			return nil, err
 		}
+		took := max(time.Since(last), time.Microsecond)
+		if time.Since(begin) > b.time/2 || took > b.time/turns {
+			times = max(1, int(float64(times)*float64(b.time/turns)/float64(took)))
+			break
+		}
+		times *= 2
+	}
+	took := make([]time.Duration, turns)
+	for i := range took {
 		begin := time.Now()
-		if err := policy.Update(tr); err != nil {
-			return 0, 0, err
+		if err := op(ctx, times); err != nil {
+			return nil, err
 		}
-		took := time.Since(begin)
-		if i == 0 {
-			first = took
-		} else if update == 0 || took < update {
-			update = took
-		}
+		took[i] = time.Since(begin) / time.Duration(times)
 	}
-	return update, first, nil
+	return took, nil
 }
 
-// timeSteps is the time of a whole step of the toy problem - environment,
-// decision, history, update and metrics - over the last six tenths of so many.
-func timeSteps(ctx context.Context, c benchCase, player func(context.Context, sim.Match) error, steps int) (time.Duration, error) {
-	var begin, end time.Time
-	from := steps * 4 / 10
-	seeds := seedsOf(c.runs)
-	config := c.config
+// operation returns a function that does an operation so many times, in equal
+// parts of the runs on several goroutines, as experiments do.
+func (s benchShape) operation(operation string, runs, workers int) (func(ctx context.Context, times int) error, error) {
+	parts := make([]func(ctx context.Context, times int) error, workers)
+	for w := range parts {
+		seeds := make([]uint64, runs/workers)
+		for r := range seeds {
+			seeds[r] = uint64(w*len(seeds) + r)
+		}
+		policy, err := s.config.New(s.spec, seeds)
+		if err != nil {
+			return nil, err
+		}
+		if operation == "step" {
+			env, err := s.problem.New(seeds)
+			if err != nil {
+				return nil, err
+			}
+			nothing := sim.RecorderFunc(func(int, envs.Transition, []float64) {})
+			parts[w] = func(ctx context.Context, times int) error { return sim.Play(ctx, env, policy, times, nothing) }
+			continue
+		}
+		steps, next := s.steps(len(seeds)), 0
+		parts[w] = func(ctx context.Context, times int) error {
+			for range times {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				tr := steps[next%len(steps)]
+				next++
+				var err error
+				if operation == "act" {
+					err = policy.Act(tr.Actions, tr.Observation)
+				} else {
+					err = policy.Update(tr)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return func(ctx context.Context, times int) error {
+		errs := make([]error, workers)
+		var group sync.WaitGroup
+		for w, part := range parts {
+			group.Go(func() { errs[w] = part(ctx, times) })
+		}
+		group.Wait()
+		return errors.Join(errs...)
+	}, nil
+}
+
+// steps are some steps of a problem of this shape.
+func (s benchShape) steps(runs int) []envs.Transition {
+	rng := envs.NewRand(1, "bench")
+	m, d := s.spec.Candidates, s.spec.Dim
+	steps := make([]envs.Transition, 16)
+	for i := range steps {
+		tr := envs.Transition{
+			Observation: envs.Observation{Runs: runs, Candidates: m, Dim: d, Contexts: make([]float32, runs*m*d)},
+			Actions:     make([]int, runs),
+			Outcome:     envs.Outcome{Reward: make([]float32, runs), Discount: make([]float32, runs)},
+		}
+		for j := range tr.Contexts {
+			if candidate := j / d % m; candidate > 0 && j%d < s.spec.State {
+				tr.Contexts[j] = tr.Contexts[j-d] // the state is the same for all candidates
+			} else {
+				tr.Contexts[j] = rng.Float32()
+			}
+		}
+		if s.spec.State > 0 {
+			tr.Session = make([]int32, runs)
+		}
+		for r := range runs {
+			tr.Actions[r], tr.Reward[r] = rng.IntN(m), rng.Float32()
+			if tr.Session != nil {
+				tr.Session[r] = int32(rng.IntN(4))
+			}
+		}
+		steps[i] = tr
+	}
+	return steps
+}
+
+// device times updates and steps that the device repeats by itself.
+func (b *bench) device(ctx context.Context, s benchShape, at paper.Timing) error {
+	if s.spec.State > 0 || !b.wants(at, "update") && !b.wants(at, "step") {
+		return nil
+	}
+	seeds := make([]uint64, at.Runs)
+	for r := range seeds {
+		seeds[r] = uint64(r)
+	}
+	policy, err := s.config.New(s.spec, seeds)
+	if err != nil {
+		return err
+	}
+	script, err := policy.(*pgcr.Agent).Script()
+	if err != nil {
+		return err
+	}
+	each, _, err := ondevice.TimeUpdate(script, s.spec, 500)
+	if err != nil {
+		return err
+	}
+	if b.wants(at, "update") {
+		b.add(at, "update", []time.Duration{each})
+	}
+	if !b.wants(at, "step") {
+		return nil
+	}
+	// The recorder hears of the steps of a piece when the device has played it. In
+	// the first two pieces the program is compiled and the host gets ahead.
+	piece := int(min(1000, max(20, b.time/turns/each)))
+	steps := (2 + turns) * piece
+	var ends []time.Time
+	config := s.config
 	config.ActorRate, config.CriticRate = 0.001, 0.001
-	err := player(ctx, sim.Match{Problem: envs.Bernoulli{}, Algorithm: config,
+	err = ondevice.Player{Piece: piece}.Play(ctx, sim.Match{Problem: s.problem, Algorithm: config,
 		ProblemSeeds: seeds, PolicySeeds: seeds, Steps: steps, Begin: func() {},
 		Recorder: sim.RecorderFunc(func(step int, _ envs.Transition, _ []float64) {
-			switch step {
-			case from:
-				begin = time.Now()
-			case steps:
-				end = time.Now()
+			if step >= 2*piece && step%piece == 0 {
+				ends = append(ends, time.Now())
 			}
 		})})
-	return end.Sub(begin) / time.Duration(steps-from), err
-}
-
-func seedsOf(runs int) []uint64 {
-	seeds := make([]uint64, runs)
-	for i := range seeds {
-		seeds[i] = uint64(i)
+	if err != nil {
+		return err
 	}
-	return seeds
+	took := make([]time.Duration, turns)
+	for i := range took {
+		took[i] = ends[i+1].Sub(ends[i]) / time.Duration(piece)
+	}
+	b.add(at, "step", took)
+	return nil
 }
 
-func perRun(d time.Duration, runs int) string {
-	us := float64(d.Nanoseconds()) / 1000
-	return fmt.Sprintf("%.1f (%.2f)", us, us/float64(runs))
+// benchFormats print timings.
+var benchFormats = map[string]func(p *program, timings []paper.Timing) error{
+	"text": func(p *program, timings []paper.Timing) error {
+		if len(timings) == 0 {
+			return nil
+		}
+		fmt.Fprintf(p.stdout, "%s\n\n", origin(timings))
+		header, rows := paper.TimingTable(timings)
+		w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, strings.ToUpper(strings.Join(header, "\t")))
+		for _, row := range rows {
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+		return w.Flush()
+	},
+	"markdown": func(p *program, timings []paper.Timing) error {
+		if len(timings) == 0 {
+			return nil
+		}
+		fmt.Fprintf(p.stdout, "%s\n\n", origin(timings))
+		header, rows := paper.TimingTable(timings)
+		line := func(cells []string) { fmt.Fprintf(p.stdout, "| %s |\n", strings.Join(cells, " | ")) }
+		line(header)
+		line(slices.Repeat([]string{"---"}, len(header)))
+		for _, row := range rows {
+			line(row)
+		}
+		return nil
+	},
+	"csv": func(p *program, timings []paper.Timing) error { return paper.WriteTimings(p.stdout, timings) },
+}
+
+func origin(timings []paper.Timing) string {
+	return fmt.Sprintf("%s; version %s; microseconds of all R runs, in brackets of one", timings[0].Machine, timings[0].Version)
+}
+
+// machine says what computes here: the processor, its widest vector units and the
+// number of CPUs, and the NVIDIA GPUs.
+func machine(ctx context.Context) string {
+	name := runtime.GOARCH
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			key, value, _ := strings.Cut(line, ":")
+			switch strings.TrimSpace(key) {
+			case "model name":
+				name = strings.TrimSpace(value)
+			case "flags":
+				units := ""
+				for flag := range strings.FieldsSeq(value) {
+					switch {
+					case flag == "avx512f":
+						units = ", AVX-512"
+					case flag == "avx2" && units == "":
+						units = ", AVX2"
+					}
+				}
+				name += units
+			}
+			if strings.TrimSpace(line) == "" { // the next processor
+				break
+			}
+		}
+	}
+	name += fmt.Sprintf(", %d CPUs", runtime.NumCPU())
+	gpus, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader").Output()
+	if err != nil {
+		return name
+	}
+	for gpu := range strings.Lines(string(gpus)) {
+		name += ", " + strings.TrimSpace(gpu)
+	}
+	return name
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	return line
 }

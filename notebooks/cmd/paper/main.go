@@ -15,7 +15,8 @@
 //	                            servers; paper kernel uninstall removes it
 //	paper synthetic DIR         write data in the form of the KKBox files, for
 //	                            -users users
-//	paper bench                 time updates and steps on the backend
+//	paper bench                 time decisions, updates and whole steps on the
+//	                            backends, beside PyTorch and JAX
 //
 // Flags say how and how much; what is run is declared in package paper.
 //

@@ -1,81 +1,124 @@
-"""One PGCR update for R stacked runs in JAX: the peer to beat on a GPU.
+"""The update of PGCR in JAX, timed: the peer to beat on a GPU.
 
-Actor and critic MLPs, the other M-1 contexts resampled from the batch (N = 1), Adam on both; fixed random inputs, no environment.
-Prints microseconds per step (all runs) and per run-step, for a host loop (loop=1) and a device loop (lax.fori_loop).
+    python3 jax_step.py [--loop host|device] [--seconds S] [R,B,M,D-H-... ...]
+
+The update, its arguments and the output are those of torch_step.py. With the device loop, the default, a call repeats the update
+in lax.fori_loop; with the host loop, every update is a call.
 """
+import argparse
 import time
 
 import jax
 import jax.numpy as jnp
 
+TURNS = 5
 
-def mlp(x, layers):
-    for w, b in layers[:-1]:
+
+def forward(contexts, network):
+    """Scores or values of contexts, [n, D]: [n]."""
+    *hidden, (weights, bias) = network
+    x = contexts
+    for w, b in hidden:
         x = jax.nn.relu(x @ w + b)
-    w, b = layers[-1]
-    return (x @ w + b)[:, 0]
+    return (x @ weights + bias)[:, 0]
 
 
-def make_step(B, M):
-    def loss(params, x, others, chosen, reward):
-        score, value = mlp(x, params["actor"]), mlp(x, params["critic"])
-        norm = jax.nn.logsumexp(score[others].reshape(-1, M - 1), axis=1)
-        marginal = jax.nn.sigmoid(score - norm)
-        hold = jax.lax.stop_gradient
-        critic = 0.5 * (hold(marginal)[chosen] * (reward - value[chosen]) ** 2).sum() / B
-        actor = -(marginal * hold(value)).sum() / B
-        return critic + actor
+def make_loss(batch, candidates):
+    def loss(networks, contexts, rivals, chosen, reward):
+        score, value = forward(contexts, networks["actor"]), forward(contexts, networks["critic"])
+        against = jax.nn.logsumexp(score[rivals].reshape(-1, candidates - 1), axis=1)
+        probability = jax.nn.sigmoid(score - against)  # (21)
+        constant = jax.lax.stop_gradient
+        critic = 0.5 * (constant(probability)[chosen] * (reward - value[chosen]) ** 2).sum()  # (23)
+        actor = -(probability * constant(value)).sum()  # (25)
+        return (critic + actor) / batch
 
-    grad = jax.grad(loss)
-
-    def step(state, *batch):
-        p, m, v, t = state
-        t = t + 1
-        g = grad(p, *batch)
-        tree = jax.tree_util.tree_map
-        m = tree(lambda a, b: 0.9 * a + 0.1 * b, m, g)
-        v = tree(lambda a, b: 0.999 * a + 0.001 * b * b, v, g)
-        p = tree(lambda a, b, c: a - 1e-3 * (b / (1 - 0.9**t)) / (jnp.sqrt(c / (1 - 0.999**t)) + 1e-8), p, m, v)
-        return p, m, v, t
-
-    return step
+    return loss
 
 
-def run(R, B, M, D, hidden, loop, steps):
-    n, key = B * M, jax.random.split(jax.random.PRNGKey(0), 64)
-    sizes, k = [D, *hidden, 1], 4
-    params = {}
-    for net in ("actor", "critic"):
-        params[net] = []
-        for i, o in zip(sizes, sizes[1:]):
-            params[net].append((jax.random.normal(key[k], (R, i, o)) * 0.1, jnp.zeros((R, 1, o))))
-            k += 1
-    zeros = jax.tree_util.tree_map(jnp.zeros_like, params)
-    state = (params, zeros, zeros, jnp.zeros((R,)))
-    batch = (
-        jax.random.uniform(key[0], (R, n, D)),
-        jax.random.randint(key[1], (R, n * (M - 1)), 0, n),
-        jax.random.randint(key[2], (R, B), 0, n),
-        jax.random.uniform(key[3], (R, B)),
+def adam(networks, gradients, moments, rate=0.001, b1=0.9, b2=0.999, epsilon=1e-8):
+    m, v, t = moments
+    t = t + 1
+    tree = jax.tree_util.tree_map
+    m = tree(lambda m, g: b1 * m + (1 - b1) * g, m, gradients)
+    v = tree(lambda v, g: b2 * v + (1 - b2) * g * g, v, gradients)
+    networks = tree(lambda w, m, v: w - rate * (m / (1 - b1**t)) / (jnp.sqrt(v / (1 - b2**t)) + epsilon), networks, m, v)
+    return networks, (m, v, t)
+
+
+def make_update(runs, batch, candidates, units):
+    """The initial state of all runs, and a function that updates it once."""
+    keys = iter(jax.random.split(jax.random.PRNGKey(1), 64))
+    n = batch * candidates
+
+    def parameters():
+        layers = zip(units, [*units[1:], 1])
+        return [(jax.random.uniform(next(keys), (runs, i, o), minval=-(i**-0.5), maxval=i**-0.5), jnp.zeros((runs, 1, o))) for i, o in layers]
+
+    networks = {"actor": parameters(), "critic": parameters()}
+    zeros = jax.tree_util.tree_map(jnp.zeros_like, networks)
+    data = (
+        jax.random.uniform(next(keys), (runs, n, units[0])),
+        jax.random.randint(next(keys), (runs, n * (candidates - 1)), 0, n),
+        jnp.arange(batch) * candidates + jax.random.randint(next(keys), (runs, batch), 0, candidates),
+        jax.random.uniform(next(keys), (runs, batch)),
     )
-    step = jax.vmap(make_step(B, M))
-    call = jax.jit(lambda s: jax.lax.fori_loop(0, loop, lambda _, s: step(s, *batch), s))
-    state = jax.block_until_ready(call(state))
-    best = None
-    for _ in range(3):
-        start = time.time()
-        for _ in range(steps // loop):
-            state = call(state)
-        jax.block_until_ready(state)
-        took = (time.time() - start) / steps * 1e6
-        best = took if best is None else min(best, took)
-    print(f"jax {jax.default_backend()} R={R} B={B} M={M} {D}-{'-'.join(map(str, hidden))}-1 loop={loop}: "
-          f"{best:.1f} us/step {best / R:.2f} us/run-step", flush=True)
+    gradient = jax.grad(make_loss(batch, candidates))
+
+    def update(state, *data):
+        networks, moments = state
+        return adam(networks, gradient(networks, *data), moments)
+
+    return (networks, (zeros, zeros, jnp.zeros(runs))), lambda state: jax.vmap(update)(state, *data)
+
+
+def time_turns(state, update, loop, seconds):
+    """Microseconds of an update in each turn. Compilation and the first half second are not counted."""
+    if loop == "device":
+        call = jax.jit(lambda state, times: jax.lax.fori_loop(0, times, lambda _, s: update(s), state))
+    else:
+        one = jax.jit(update)
+
+        def call(state, times):
+            for _ in range(times):
+                state = one(state)
+            return state
+
+    state = jax.block_until_ready(call(state, 1))
+    times, start = 1, time.perf_counter()
+    while True:
+        begin = time.perf_counter()
+        state = jax.block_until_ready(call(state, times))
+        took = time.perf_counter() - begin
+        if took > seconds / TURNS or time.perf_counter() - start > seconds:
+            break
+        times *= 2
+    times = max(1, round(times * seconds / TURNS / took))
+    turns = []
+    for _ in range(TURNS):
+        begin = time.perf_counter()
+        state = jax.block_until_ready(call(state, times))
+        turns.append((time.perf_counter() - begin) / times * 1e6)
+    return turns
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--loop", choices=["host", "device"], default="device")
+    options.add_argument("--threads", type=int, default=0, help="not used: XLA takes as many as it likes")
+    options.add_argument("--seconds", type=float, default=1)
+    options.add_argument("shapes", nargs="*", default=[
+        "1,64,5,40-10", "20,64,5,40-10", "256,64,5,40-10", "1,256,10,94-60-20", "5,256,10,94-60-20", "5,256,10,379-90-20"])
+    options = options.parse_args()
+    for shape in options.shapes:
+        runs, batch, candidates, units = shape.split(",")
+        state, update = make_update(int(runs), int(batch), int(candidates), [int(u) for u in units.split("-")])
+        took = time_turns(state, update, options.loop, options.seconds)
+        print(shape, f"JAX {jax.__version__} {jax.default_backend()}", *(f"{t:.2f}" for t in took), sep="\t", flush=True)
 
 
 if __name__ == "__main__":
-    for R in (1, 20, 256):
-        run(R, 64, 5, 40, [10], 1000, 3000)
-    for R in (1, 5):
-        run(R, 256, 10, 94, [60, 20], 1000, 3000)
-    run(5, 256, 10, 379, [90, 20], 1000, 3000)
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit(130)
