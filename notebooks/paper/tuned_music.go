@@ -54,8 +54,8 @@ var (
 	tunedMusicState = tunedMusic{
 		pgcr:          musicPGCR(musicStateHidden, 0.001),
 		vanilla:       musicVanilla(musicStateHidden, 0.01),
-		epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStateHidden, 0.001)},
-		greedy:        neural.Greedy{Settings: musicValues(musicStateHidden, 0.01)},
+		epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStateHidden, 0.0001)},
+		greedy:        neural.Greedy{Settings: musicValues(musicStateHidden, 0.0001)},
 		glmUCB:        baselines.GLMUCB{Alpha: 0.3},
 		thompson:      baselines.LogisticThompson{Scale: 0.03},
 		linUCB:        baselines.LinUCB{Alpha: 0.3},
