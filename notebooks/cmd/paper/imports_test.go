@@ -22,6 +22,7 @@ var allowed = map[string]struct{ folders, others []string }{
 	"envs/envtest":     {folders: []string{"envs"}},
 	"envs/sim":         {[]string{"envs"}, []string{"github.com/gofrs/flock", "golang.org/x/sys"}},
 	"envs/kkbox":       {[]string{"envs"}, packed},
+	"envs/logged":      {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
 	"baselines":        {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
 	"pgcr":             {[]string{"envs"}, gomlx},
 	"pgcr/ondevice":    {[]string{"envs", "envs/sim", "pgcr"}, slices.Concat(gomlx, locking)},

@@ -1,0 +1,79 @@
+package logged
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Replayed is what a learning policy earned in a log.
+type Replayed struct {
+	Decisions []int     // those of the log that were its steps, in their order
+	Reward    []float32 // of each step
+}
+
+// Replay lets a policy play the log while it learns (Li et al. 2011, algorithm
+// 2): a decision in which it chooses what was chosen is a step, from which it
+// learns, and all others never were. Where the choices of the log were uniformly
+// random, the steps have the law of a policy that plays online, so the mean
+// reward of the first T steps is unbiased for what it earns in its first T steps.
+// About one decision in M is a step.
+//
+// It is an error when the choices were not uniform: when a propensity differs
+// from 1/M by more than 1 %.
+func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64) (*Replayed, error) {
+	if log.Propensity == nil {
+		return nil, errNoPropensity
+	}
+	for i, p := range log.Propensity {
+		if math.Abs(p*float64(log.Candidates)-1) > 0.01 {
+			return nil, fmt.Errorf("logged: decision %s was made with probability %v among %d candidates: only uniformly random choices can be replayed",
+				log.ID[i], p, log.Candidates)
+		}
+	}
+	policy, err := algorithm.New(log.Spec(), []uint64{seed})
+	if err != nil {
+		return nil, err
+	}
+	played := &Replayed{}
+	t, action := newTable(log, 1), make([]int, 1)
+	for i := range log.Len() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		tr := t.transition(i)
+		err := policy.Act(action, tr.Observation)
+		if err == nil && action[0] == log.Chosen[i] {
+			played.Decisions = append(played.Decisions, i)
+			played.Reward = append(played.Reward, log.Reward[i])
+			err = policy.Update(tr)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("logged: decision %s: %w", log.ID[i], err)
+		}
+	}
+	if len(played.Reward) == 0 {
+		return nil, errors.New("logged: the policy never makes a choice of the log, which says nothing of it")
+	}
+	return played, nil
+}
+
+// Mean is the mean reward a step. Its interval is for the mean of what was
+// expected of the choices that this policy made, step by step: what another
+// policy of the same algorithm would have learned and chosen, another seed tells.
+// It takes the luck of every step to be independent.
+func (p *Replayed) Mean() Estimate {
+	n := float64(len(p.Reward))
+	mean := 0.0
+	for _, r := range p.Reward {
+		mean += float64(r) / n
+	}
+	influence, unit := make([]float64, len(p.Reward)), make([]int, len(p.Reward))
+	for i, r := range p.Reward {
+		influence[i], unit[i] = float64(r)-mean, i
+	}
+	return newEstimate(mean, influence, unit, n)
+}
