@@ -32,8 +32,7 @@ type Script interface {
 	// LayShared writes what is the same for all runs, [TapeSize.Shared].
 	LayShared(step int, shared []float32)
 
-	// UpdateEvery is after how many steps the policy learns. The Batch of a step
-	// is drawn at the last of them.
+	// UpdateEvery is after how many steps the policy learns.
 	UpdateEvery() int
 
 	// Parameters holds what Learn changes, one or two networks.
@@ -44,31 +43,76 @@ type Script interface {
 	// [R, M, Width], by slot.
 	Decide(params []*Node, tape TapeNodes, contexts *Node) *Node
 
-	// Learn is the graph of Update: the successors of params.
+	// Learn is the graph of Update: the successors of params. tape holds the
+	// floats of the TapeUpdate, and the shared numbers of the step before it.
 	Learn(params []*Node, tape TapeNodes, history DeviceHistory) []*Node
 
 	// Diverged explains a choice of -1.
 	Diverged(run, step int) error
 }
 
-// TapeSize is how many numbers a step of a tape holds.
+// TapeSize is how many numbers a tape holds.
 type TapeSize struct {
-	Floats int  // of each run
-	Shared int  // of all runs together
-	Batch  int  // steps of the history that are drawn for each run
+	Floats int  // a step, of each run
+	Shared int  // a step, of all runs together
 	Slots  bool // whether the candidates of a step are put in a random order
+
+	Update int  // floats of an update, of each run
+	Batch  int  // B, steps of the history that are drawn for an update, of each run
+	Rivals int  // C, contexts of its session that are drawn for each step of a batch
+	Sarsa  bool // whether targets look a step ahead
 }
 
 // TapeRow is one step of one run on a tape.
 type TapeRow struct {
+	// Visit says whose step it is; nil in a bandit. It is given.
+	Visit *Visit
+
 	Floats []float32
-	Batch  []int32 // numbers of steps, the first being 0
-	Order  []int   // [M], the candidate that stands at each slot; as it is where the tape has no Slots
+	Order  []int       // [M], the candidate that stands at each slot; as it is where the tape has no Slots
+	Update *TapeUpdate // nil where no update follows the step
 }
 
-// TapeNodes is one step of all runs in a graph.
+// Visit is what a step of a session has beside its contexts.
+type Visit struct {
+	Session  int32
+	Discount float32 // the Outcome's
+}
+
+// TapeUpdate is what is drawn for one update of one run. Steps are numbers, the
+// first being 0. All are zeros at first.
+type TapeUpdate struct {
+	Floats []float32
+	Batch  []int32 // [B]
+
+	Rivals     []int32 // [C*B], steps, rival by rival
+	RivalSlots []int32 // [C*B], the candidate's slot at that step
+
+	// Of Sarsa, else nil.
+	Ready    *float32  // 1 where the run learns, else 0
+	Discount []float32 // [B], gamma or 0
+	Next     []int32   // [B], the next step of the session, any where Discount is 0
+}
+
+// Draw draws the batch, and with Sarsa what follows from it, from a timeline that
+// is Ready.
+func (u *TapeUpdate) Draw(t *Timeline, rng *rand.Rand) {
+	for i := range u.Batch {
+		u.Batch[i] = int32(t.Draw(rng))
+	}
+	if u.Ready == nil {
+		return
+	}
+	*u.Ready = 1
+	for i, step := range u.Batch {
+		discount, next := t.Next(int(step))
+		u.Discount[i], u.Next[i] = discount, int32(next)
+	}
+}
+
+// TapeNodes is one step of all runs in a graph, or one update.
 type TapeNodes struct {
-	Floats *Node // [R, Floats]
+	Floats *Node // [R, Floats], or nil where there are none
 	Shared *Node // [Shared]
 	Slot   *Node // [R, M] float32, the slot at which each candidate stands; nil where the tape has no Slots
 }
@@ -82,28 +126,46 @@ func (t TapeNodes) Mask(from, units int) *Node {
 	return Reshape(flat, flat.Shape().Dimensions[0], 1, units)
 }
 
-// DeviceHistory is the batch of a step, as Learn sees it.
+// DeviceHistory is the batch of an update, as Learn sees it.
 type DeviceHistory interface {
 	Contexts() *Node // [R, B*M, Width], all candidates of the batch, by step and slot
 	Chosen() *Node   // [R, B, Width], the chosen ones
 	Slot() *Node     // [R, B] float32, where they stand
 	Reward() *Node   // [R, B]
+
+	Rivals() *Node // [R, C*B, Width], rival by rival; nil where C is 0
+
+	// Of Sarsa, else nil.
+	Ready() *Node    // [R, 1]
+	Discount() *Node // [R, B]
+	Next() *Node     // [R, B, Width], what was chosen at the next step
 }
 
-// Script returns the agent as a script, from its first step on. It returns an
-// error that says why where it has none.
-func (a *Agent) Script() (Script, error) {
+// Script returns the agent as a script, from its first step on, for a problem
+// with or without sessions. It returns an error that says why where it has none.
+func (a *Agent) Script(sessions bool) (Script, error) {
 	if a.steps > 0 {
 		return nil, fmt.Errorf("pgcr: the agent has learned from %d steps already", a.steps)
 	}
-	if err := a.estimator.Check(a.config.BatchSize, a.spec.Candidates); err != nil {
+	s := script{Agent: a, sessions: sessions}
+	if sessions {
+		s.rivals = a.estimator.Rivals(a.spec.Candidates)
+	} else if err := a.estimator.Check(a.config.BatchSize, a.spec.Candidates); err != nil {
 		return nil, err
 	}
-	return script{a}, nil
+	for range a.streams {
+		s.timelines = append(s.timelines, NewTimeline(a.config.Discount))
+	}
+	return s, nil
 }
 
 // script is an Agent's.
-type script struct{ *Agent }
+type script struct {
+	*Agent
+	sessions  bool
+	rivals    int // C
+	timelines []*Timeline
+}
 
 // The shared numbers of a step on the tape of an agent.
 const (
@@ -117,9 +179,11 @@ const (
 )
 
 func (s script) Tape() TapeSize {
-	size := TapeSize{Floats: 1, Shared: sharedNumbers, Batch: s.config.BatchSize, Slots: true}
+	size := TapeSize{Floats: 1, Shared: sharedNumbers, Slots: true, Batch: s.config.BatchSize, Rivals: s.rivals,
+		Sarsa: s.sessions && s.config.Discount > 0}
 	if s.config.Dropout > 0 {
-		size.Floats += 2 * s.actor.Network.MaskUnits()
+		size.Update = s.actor.Network.MaskUnits()
+		size.Floats += size.Update
 	}
 	return size
 }
@@ -129,21 +193,23 @@ func (s script) Tape() TapeSize {
 func (s script) Lay(r, step int, row TapeRow) {
 	streams := &s.streams[r]
 	row.Floats[0] = float32(rand.New(streams.act).Float64())
-	units := (len(row.Floats) - 1) / 2
-	if units > 0 {
-		DropUnits(row.Floats[1:1+units], s.config.Dropout, rand.New(streams.actMask))
-	}
+	DropUnits(row.Floats[1:], s.config.Dropout, rand.New(streams.actMask))
 	shuffle(row.Order, rand.New(streams.slots))
-	if (step+1)%s.config.UpdateEvery != 0 {
+	timeline := s.timelines[r]
+	timeline.Add(row.Visit)
+	if row.Update == nil || timeline.Ready() == 0 {
 		return
 	}
-	rng := rand.New(streams.batch)
-	for i := range row.Batch {
-		row.Batch[i] = int32(rng.IntN(step + 1))
+	row.Update.Draw(timeline, rand.New(streams.batch))
+	rng := rand.New(streams.rivals)
+	b := s.config.BatchSize
+	for i, step := range row.Update.Batch {
+		for j := range s.rivals {
+			row.Update.Rivals[j*b+i] = int32(timeline.Rival(int(step), rng))
+			row.Update.RivalSlots[j*b+i] = int32(rng.IntN(s.spec.Candidates))
+		}
 	}
-	if units > 0 {
-		DropUnits(row.Floats[1+units:], s.config.Dropout, rand.New(streams.batchMask))
-	}
+	DropUnits(row.Update.Floats, s.config.Dropout, rand.New(streams.batchMask))
 }
 
 func (s script) LayShared(step int, shared []float32) {
@@ -165,7 +231,7 @@ func (s script) Parameters() []*Parameters { return []*Parameters{s.actor, s.cri
 
 func (s script) Decide(params []*Node, tape TapeNodes, contexts *Node) *Node {
 	m := s.spec.Candidates
-	pass := s.actor.Network.ForwardRows(params[:len(s.actor.tensors)/3], contexts, s.mask(tape, 0))
+	pass := s.actor.Network.ForwardRows(params[:len(s.actor.tensors)/3], contexts, s.mask(tape, 1))
 	scores := ByCandidate(pass.Output, tape.Slot)
 	p := Exp(LogProbabilities(scores, tape.SharedNumber(kappaAct)))
 	u := Slice(tape.Floats, AxisRange(), AxisRange(0, 1)) // [R, 1]
@@ -177,11 +243,15 @@ func (s script) Learn(params []*Node, tape TapeNodes, history DeviceHistory) []*
 	b, m := s.config.BatchSize, s.spec.Candidates
 	in := updateInputs{
 		actor: params[:ka], critic: params[ka:], rows: history.Contexts(), reward: history.Reward(),
-		picked: Reshape(OneHotSlots(history.Slot(), m), s.Runs(), b*m), mask: s.mask(tape, 1),
+		picked: Reshape(OneHotSlots(history.Slot(), m), s.Runs(), b*m), mask: s.mask(tape, 0),
+		nextRows: history.Next(), discount: history.Discount(), ready: history.Ready(), rivalRows: history.Rivals(),
 		kappa:     tape.SharedNumber(kappaUpdate),
 		actorSize: tape.SharedNumber(actorSize), actorEps: tape.SharedNumber(actorEps),
 		criticSize: tape.SharedNumber(criticSize), criticEps: tape.SharedNumber(criticEps),
 		batch: b, candidates: m, run: s.Runs(),
+	}
+	if in.ready != nil { // a run that has nothing to learn from has drawn nothing
+		in.picked = Mul(in.picked, in.ready)
 	}
 	return updateGraph(s.config, s.estimator, s.actor.Network, s.critic.Network, in)
 }
@@ -191,13 +261,12 @@ func (s script) Diverged(run, step int) error {
 	return s.diverged(run, fmt.Errorf("the probability of a candidate is NaN"))
 }
 
-// mask is the mask of the choice, 0, or of the update, 1; nil without dropout.
-func (s script) mask(tape TapeNodes, which int) *Node {
+// mask is the mask that begins at one of the floats; nil without dropout.
+func (s script) mask(tape TapeNodes, from int) *Node {
 	if s.config.Dropout == 0 {
 		return nil
 	}
-	units := s.actor.Network.MaskUnits()
-	return tape.Mask(1+which*units, units)
+	return tape.Mask(from, s.actor.Network.MaskUnits())
 }
 
 // sampleNodes inverts the distribution functions at u, [R, 1], as sample does:

@@ -22,6 +22,15 @@ type Timeline struct {
 // Sarsa (22) needs it.
 func NewTimeline(discount float64) *Timeline { return &Timeline{gamma: float32(discount)} }
 
+// Add appends a step to a timeline; nil is one of a bandit.
+func (t *Timeline) Add(v *Visit) {
+	if v == nil {
+		t.Append()
+	} else {
+		t.AppendVisit(v.Session, v.Discount)
+	}
+}
+
 // Append adds a step of a bandit.
 func (t *Timeline) Append() { t.steps++ }
 

@@ -33,12 +33,13 @@ type learner struct {
 
 // updateInputs are the nodes of the update graph.
 type updateInputs struct {
-	params                []*Node // parameters and moments
-	contexts, rows        *Node   // [R, W, B], nil on a device, and [R, B, W]
-	reward                *Node   // [R, B]
-	mask                  *Node   // [R, 1, H]
-	size, eps             *Node   // scalars of Adam
-	next, discount, ready *Node   // [R, W, B], [R, B], [R, 1]; nil unless targets look a step ahead
+	params          []*Node // parameters and moments
+	contexts, rows  *Node   // [R, W, B], nil on a device, and [R, B, W]
+	reward          *Node   // [R, B]
+	mask            *Node   // [R, 1, H]
+	size, eps       *Node   // scalars of Adam
+	next, nextRows  *Node   // [R, W, B], nil on a device, and [R, B, W], nil on the host; both unless targets look a step ahead
+	discount, ready *Node   // [R, B], [R, 1]; nil unless targets look a step ahead
 }
 
 // updateGraph is one update of the value network. It returns the successors of
@@ -47,8 +48,8 @@ func updateGraph(network pgcr.Network, in updateInputs) []*Node {
 	k := len(in.params) / 3
 	value := network.Apply(in.params[:k], in.contexts, in.rows, in.mask)
 	target := in.reward
-	if in.next != nil {
-		target = pgcr.SarsaTarget(in.reward, in.discount, network.Forward(in.params[:k], in.next, in.mask).Output)
+	if in.discount != nil {
+		target = pgcr.SarsaTarget(in.reward, in.discount, network.Apply(in.params[:k], in.next, in.nextRows, in.mask).Output)
 	}
 	slope := pgcr.ValueSlope(target, value.Output)
 	if in.ready != nil {

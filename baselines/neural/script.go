@@ -10,19 +10,28 @@ import (
 	"github.com/contextrec/contextrec/pgcr"
 )
 
-// Script returns the policy as a script, from its first step on: see
-// pgcr.Script. It returns an error that says why where it has none.
+// Script returns the policy as a script, from its first step on, for a problem
+// with or without sessions: see pgcr.Script. It returns an error that says why
+// where it has none.
 //
 // Equal values are drawn for with other random numbers than those of Act.
-func (p *Policy) Script() (pgcr.Script, error) {
+func (p *Policy) Script(sessions bool) (pgcr.Script, error) {
 	if p.steps > 0 {
 		return nil, fmt.Errorf("neural: the policy has learned from %d steps already", p.steps)
 	}
-	return script{p}, nil
+	s := script{Policy: p, sarsa: sessions && p.settings.Discount > 0}
+	for range p.streams {
+		s.timelines = append(s.timelines, pgcr.NewTimeline(p.settings.Discount))
+	}
+	return s, nil
 }
 
 // script is a Policy's.
-type script struct{ *Policy }
+type script struct {
+	*Policy
+	sarsa     bool
+	timelines []*pgcr.Timeline
+}
 
 // The numbers of a run's step on the tape: which candidate is chosen whatever its
 // value is, -1 for none, and a uniform number for equal values.
@@ -44,9 +53,10 @@ func (s script) UpdateEvery() int               { return s.settings.UpdateEvery 
 func (s script) Parameters() []*pgcr.Parameters { return []*pgcr.Parameters{s.network} }
 
 func (s script) Tape() pgcr.TapeSize {
-	size := pgcr.TapeSize{Floats: runNumbers, Shared: sharedNumbers, Batch: s.settings.BatchSize}
+	size := pgcr.TapeSize{Floats: runNumbers, Shared: sharedNumbers, Batch: s.settings.BatchSize, Sarsa: s.sarsa}
 	if s.dropout > 0 {
-		size.Floats += 2 * s.network.Network.MaskUnits()
+		size.Update = s.network.Network.MaskUnits()
+		size.Floats += size.Update
 	}
 	return size
 }
@@ -58,19 +68,14 @@ func (s script) Lay(r, step int, row pgcr.TapeRow) {
 		row.Floats[explored] = float32(s.explore(s.spec.Candidates, streams.act))
 	}
 	row.Floats[tie] = float32(streams.tie.Float64())
-	units := (len(row.Floats) - runNumbers) / 2
-	if units > 0 {
-		pgcr.DropUnits(row.Floats[runNumbers:runNumbers+units], s.dropout, streams.actMask)
-	}
-	if (step+1)%s.settings.UpdateEvery != 0 {
+	pgcr.DropUnits(row.Floats[runNumbers:], s.dropout, streams.actMask)
+	timeline := s.timelines[r]
+	timeline.Add(row.Visit)
+	if row.Update == nil || timeline.Ready() == 0 {
 		return
 	}
-	if units > 0 {
-		pgcr.DropUnits(row.Floats[runNumbers+units:], s.dropout, streams.batchMask)
-	}
-	for i := range row.Batch {
-		row.Batch[i] = int32(streams.batch.IntN(step + 1))
-	}
+	pgcr.DropUnits(row.Update.Floats, s.dropout, streams.batchMask)
+	row.Update.Draw(timeline, streams.batch)
 }
 
 func (s script) LayShared(step int, shared []float32) {
@@ -81,7 +86,7 @@ func (s script) LayShared(step int, shared []float32) {
 func (s script) Decide(params []*Node, tape pgcr.TapeNodes, contexts *Node) *Node {
 	m, runs := s.spec.Candidates, s.Runs()
 	k := len(s.network.Weights())
-	values := s.network.Network.ForwardRows(params[:k], contexts, s.mask(tape, 0)).Output // [R, M]
+	values := s.network.Network.ForwardRows(params[:k], contexts, s.mask(tape, runNumbers)).Output // [R, M]
 	best := pgcr.OneOfBest(values, s.number(tape, tie))
 	given := s.number(tape, explored)
 	choice := Where(GreaterOrEqual(given, ZerosLike(given)), given, best)
@@ -91,7 +96,8 @@ func (s script) Decide(params []*Node, tape pgcr.TapeNodes, contexts *Node) *Nod
 
 func (s script) Learn(params []*Node, tape pgcr.TapeNodes, history pgcr.DeviceHistory) []*Node {
 	return updateGraph(s.network.Network, updateInputs{
-		params: params, rows: history.Chosen(), reward: history.Reward(), mask: s.mask(tape, 1),
+		params: params, rows: history.Chosen(), reward: history.Reward(), mask: s.mask(tape, 0),
+		nextRows: history.Next(), discount: history.Discount(), ready: history.Ready(),
 		size: tape.SharedNumber(adamSize), eps: tape.SharedNumber(adamEps),
 	})
 }
@@ -106,13 +112,12 @@ func (s script) number(tape pgcr.TapeNodes, at int) *Node {
 	return Slice(tape.Floats, AxisRange(), AxisRange(at, at+1))
 }
 
-// mask is the mask of the choice, 0, or of the update, 1; nil without dropout.
-func (s script) mask(tape pgcr.TapeNodes, which int) *Node {
+// mask is the mask that begins at one of the floats; nil without dropout.
+func (s script) mask(tape pgcr.TapeNodes, from int) *Node {
 	if s.dropout == 0 {
 		return nil
 	}
-	units := s.network.Network.MaskUnits()
-	return tape.Mask(runNumbers+which*units, units)
+	return tape.Mask(from, s.network.Network.MaskUnits())
 }
 
 // explore returns a candidate that is chosen whatever the values are, or -1.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -24,8 +25,7 @@ func unsuitable(why string) error { return fmt.Errorf("ondevice: %w: %s", ErrUns
 // sim.Options.Player. On the Go backend it is slower than sim.PlayMatch.
 type Player struct {
 	// Piece is how many steps the device takes in a call, rounded up to the next
-	// update; default: 1000, and fewer where their contexts would take more than
-	// 64 MiB.
+	// update; default: 1000, and fewer where they would take more than 64 MiB.
 	Piece int
 
 	// Fallback plays the matches that the device cannot play, and is told why
@@ -34,12 +34,15 @@ type Player struct {
 }
 
 // scripted is a policy that has a script.
-type scripted interface{ Script() (pgcr.Script, error) }
+type scripted interface {
+	Script(sessions bool) (pgcr.Script, error)
+}
 
 // Play plays a match as sim.PlayMatch does, up to rounding. It reads ctx
-// between the calls.
+// between the calls. Where the device makes contexts out of codes, the Recorder is
+// shown Codes and no Contexts.
 func (p Player) Play(ctx context.Context, m sim.Match) error {
-	table, err := p.prepare(m)
+	table, err := newTable(m)
 	if errors.Is(err, ErrUnsuitable) && p.Fallback != nil {
 		return p.Fallback(ctx, m, err)
 	}
@@ -55,64 +58,58 @@ func (p Player) Play(ctx context.Context, m sim.Match) error {
 	return g.play(ctx, p.pieceSteps(table))
 }
 
-// prepare makes policy and environments.
-func (p Player) prepare(m sim.Match) (*table, error) {
-	policy, err := m.NewPolicy()
-	if err != nil {
-		return nil, err
-	}
-	s, ok := policy.(scripted)
-	if !ok {
-		return nil, unsuitable(fmt.Sprintf("%T has no script", m.Algorithm))
-	}
-	script, err := s.Script()
-	if err != nil {
-		return nil, err
-	}
-	return newTable(m, script)
-}
-
 // pieceSteps is the number of steps of a call: whole stretches between updates.
 func (p Player) pieceSteps(t *table) int {
 	n, every := p.Piece, t.script.UpdateEvery()
 	if n == 0 {
-		n = min(1000, max(1, (64<<20)/(4*len(t.match.ProblemSeeds)*t.spec.Candidates*t.spec.Dim)))
+		n = min(1000, max(1, (64<<20)/t.upload()))
 	}
 	return min((n+every-1)/every*every, t.steps)
 }
 
 // game is a match under way on a device.
 type game struct {
-	*table
-	backend        compute.Backend
-	program        program
-	exec           *Exec
-	contexts, hist *tensors.Tensor
+	program
+	backend       compute.Backend
+	exec          *Exec
+	history, hist *tensors.Tensor
+	features      *tensors.Tensor // nil without codes
 }
 
-func newGame(t *table) (*game, error) {
+func newGame(t *table) (g *game, err error) {
 	backend := t.script.Backend()
-	runs, m, width := len(t.match.ProblemSeeds), t.spec.Candidates, pgcr.Width(t.spec.Dim)
-	g := &game{
-		table:   t,
-		backend: backend,
-		program: program{script: t.script, spec: t.spec, size: t.size, runs: runs, slices: hasSlices(backend)},
-	}
-	var err error
-	if g.exec, err = NewExec(backend, g.program.build); err != nil {
+	g = &game{program: program{table: t, slices: hasSlices(backend)}, backend: backend}
+	defer func() {
+		if err != nil {
+			g.free()
+			err = g.explain(err)
+		}
+	}()
+	if g.exec, err = NewExec(backend, g.build); err != nil {
 		return nil, err
 	}
-	if g.contexts, err = g.zeros(runs, t.steps, m*width); err != nil {
-		return nil, err
+	kind := dtypes.Float32
+	if c := t.catalogue; c != nil {
+		kind = dtypes.Int32
+		values, rows := c.wide(t.shape.width)
+		g.features = tensors.FromFlatDataAndDimensions(values, rows, len(values)/rows)
+		if err := g.features.MaterializeOnDevice(backend, false, 0); err != nil {
+			return g, err
+		}
 	}
-	g.hist, err = g.zeros(runs, t.steps, 2)
+	if g.history, err = g.zeros(kind, t.runs(), t.steps, t.shape.history); err != nil {
+		return g, err
+	}
+	g.hist, err = g.zeros(dtypes.Float32, t.runs(), t.steps, t.shape.hist)
 	return g, err
 }
 
 // free gives the device's memory back.
 func (g *game) free() {
-	g.exec.Finalize()
-	for _, x := range []*tensors.Tensor{g.contexts, g.hist} {
+	if g.exec != nil {
+		g.exec.Finalize()
+	}
+	for _, x := range []*tensors.Tensor{g.history, g.hist, g.features} {
 		if x != nil && x.Ok() {
 			x.MustFinalizeAll()
 		}
@@ -121,34 +118,18 @@ func (g *game) free() {
 
 // zeros makes an array on the device, without one of its size on the host where
 // the device has its own memory.
-func (g *game) zeros(dims ...int) (*tensors.Tensor, error) {
-	if !g.program.slices {
-		return pgcr.NewInput(g.backend, dims...)
+func (g *game) zeros(kind dtypes.DType, dims ...int) (*tensors.Tensor, error) {
+	if !g.slices {
+		return tensors.FromShapeForBackend(g.backend, 0, shapes.Make(kind, dims...))
 	}
 	exec, err := NewExec(g.backend, func(like *Node) *Node {
-		return BroadcastToDims(like, dims...)
+		return BroadcastToDims(ConvertDType(like, kind), dims...)
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer exec.Finalize()
-	t, err := exec.Call1(tensors.FromScalar(float32(0)))
-	if err != nil {
-		return nil, g.explain(err)
-	}
-	return t, nil
-}
-
-// explain names the setting that helps when the device's memory is too small.
-func (g *game) explain(err error) error {
-	text := err.Error()
-	if !strings.Contains(text, "RESOURCE_EXHAUSTED") && !strings.Contains(strings.ToLower(text), "out of memory") {
-		return err
-	}
-	runs, m := len(g.match.ProblemSeeds), g.spec.Candidates
-	bytes := float64(runs) * float64(g.steps) * float64(m*pgcr.Width(g.spec.Dim)+2) * 4
-	return fmt.Errorf("ondevice: the device's memory is too small: the history of %d runs of %d steps takes %.1f GiB, and twice that while it grows; fewer runs at a time need less (sim.Options.Stack, flag -stack): %w",
-		runs, g.match.Steps, bytes/(1<<30), err)
+	return exec.Call1(tensors.FromScalar(float32(0)))
 }
 
 // play lays out piece after piece and has the device play it.
@@ -179,7 +160,7 @@ func (g *game) play(ctx context.Context, steps int) error {
 		if l.err != nil {
 			return l.err
 		}
-		slots, err := g.call(l)
+		slots, err := g.call(l, l.steps)
 		if err != nil {
 			return &sim.StepError{Step: l.first + 1, Err: g.explain(err)}
 		}
@@ -193,7 +174,7 @@ func (g *game) play(ctx context.Context, steps int) error {
 // loaded is a piece on the device.
 type loaded struct {
 	*piece
-	inputs []*tensors.Tensor // contexts, batch, floats, shared
+	inputs []*tensors.Tensor // inPiece ... inUpdates
 }
 
 func (g *game) load(steps int) *loaded {
@@ -202,35 +183,52 @@ func (g *game) load(steps int) *loaded {
 	if p.err != nil {
 		return l
 	}
-	contexts, batch, floats, shared, err := p.upload(g.backend, g.program.runs)
-	if err != nil {
-		p.err = g.explain(err)
+	runs, updates := g.runs(), steps/g.script.UpdateEvery()
+	first := tensors.FromFlatDataAndDimensions(p.contexts, runs, steps, len(p.contexts)/runs/steps)
+	if g.catalogue != nil {
+		first = tensors.FromFlatDataAndDimensions(p.codes, runs, steps, g.shape.history)
 	}
-	l.inputs = []*tensors.Tensor{contexts, batch, floats, shared}
+	l.inputs = []*tensors.Tensor{
+		first,
+		tensors.FromFlatDataAndDimensions(p.floats, steps, runs, g.shape.floats),
+		tensors.FromFlatDataAndDimensions(p.shared, steps, g.size.Shared),
+		tensors.FromFlatDataAndDimensions(p.draws, updates, runs, g.shape.draws),
+		tensors.FromFlatDataAndDimensions(p.updates, updates, runs, g.shape.updates),
+	}
+	for _, t := range l.inputs {
+		if err := t.MaterializeOnDevice(g.backend, false, 0); err != nil {
+			p.err = g.explain(err)
+			break
+		}
+	}
 	return l
 }
 
-// call plays a piece and returns the slots that were chosen, [R, K].
-func (g *game) call(l *loaded) ([]float32, error) {
-	args := []any{tensors.FromScalar(int32(l.first))}
-	if !g.program.slices {
-		if err := g.copyContexts(l.piece); err != nil {
+// call plays the first steps of a piece, all or none, and returns the slots that
+// were chosen, [R, K].
+func (g *game) call(l *loaded, steps int) ([]float32, error) {
+	if !g.slices {
+		if err := g.copyHistory(l.piece); err != nil {
 			return nil, err
 		}
 	}
+	args := []any{tensors.FromScalar(int32(steps / g.script.UpdateEvery())), tensors.FromScalar(int32(l.first))}
 	for _, x := range l.inputs {
 		args = append(args, x)
 	}
-	if g.program.slices {
-		for _, x := range []*tensors.Tensor{g.contexts, g.hist} {
-			buffer, err := DonateTensorBuffer(x, g.backend, 0)
-			if err != nil {
-				return nil, err
-			}
-			args = append(args, buffer)
+	for _, x := range []*tensors.Tensor{g.history, g.hist} {
+		if !g.slices {
+			args = append(args, x)
+			continue
 		}
-	} else {
-		args = append(args, g.contexts, g.hist)
+		buffer, err := DonateTensorBuffer(x, g.backend, 0)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, buffer)
+	}
+	if g.features != nil {
+		args = append(args, g.features)
 	}
 	for _, p := range g.script.Parameters() {
 		donated, err := p.Donate()
@@ -252,8 +250,8 @@ func (g *game) call(l *loaded) ([]float32, error) {
 	for _, p := range g.script.Parameters() {
 		rest = p.Replace(rest)
 	}
-	if g.program.slices {
-		g.contexts = rest[0]
+	if g.slices {
+		g.history = rest[0]
 	}
 	for _, x := range append(l.inputs, results[0]) {
 		if err := x.FinalizeAll(); err != nil {
@@ -263,13 +261,21 @@ func (g *game) call(l *loaded) ([]float32, error) {
 	return slots, nil
 }
 
-// copyContexts is program.appendContexts on the host.
-func (g *game) copyContexts(p *piece) error {
-	m, d, width := g.spec.Candidates, g.spec.Dim, pgcr.Width(g.spec.Dim)
-	return pgcr.EditInputs([]*tensors.Tensor{g.contexts}, func(v [][]float32) {
-		for r := range g.program.runs {
+// copyHistory is program.append on the host.
+func (g *game) copyHistory(p *piece) error {
+	if g.catalogue != nil {
+		n := g.shape.history
+		return tensors.MutableFlatData(g.history, func(v []int32) {
+			for r := range g.runs() {
+				copy(v[(r*g.steps+p.first)*n:], p.codes[r*p.steps*n:(r+1)*p.steps*n])
+			}
+		})
+	}
+	m, d, width := g.spec.Candidates, g.spec.Dim, g.shape.width
+	return tensors.MutableFlatData(g.history, func(v []float32) {
+		for r := range g.runs() {
 			for i := range p.steps * m {
-				row := v[0][((r*g.steps+p.first)*m+i)*width:][:width]
+				row := v[((r*g.steps+p.first)*m+i)*width:][:width]
 				copy(row, p.contexts[(r*p.steps*m+i)*d:][:d])
 				row[d] = 1
 			}

@@ -3,6 +3,7 @@ package ondevice_test
 import (
 	"context"
 	"os"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -27,7 +28,12 @@ type step struct {
 	actions []int
 	reward  []float32
 	regret  []float64
-	first   float32 // of the contexts
+	first   float32 // of the contexts, where there are no codes
+	items   []int32 // codes
+	state   []int32
+
+	session  []int32
+	discount []float32
 }
 
 // match is one whose recorder sees nothing.
@@ -50,7 +56,14 @@ func play(t *testing.T, player func(context.Context, sim.Match) error, problem e
 		if n != len(seen)+1 {
 			t.Errorf("step %d after %d", n, len(seen))
 		}
-		seen = append(seen, step{slices.Clone(tr.Actions), slices.Clone(tr.Reward), slices.Clone(regret), tr.Contexts[0]})
+		s := step{actions: slices.Clone(tr.Actions), reward: slices.Clone(tr.Reward), regret: slices.Clone(regret),
+			session: slices.Clone(tr.Session), discount: slices.Clone(tr.Discount)}
+		if tr.Codes != nil {
+			s.items, s.state = slices.Clone(tr.Codes.Items), slices.Clone(tr.Codes.State)
+		} else {
+			s.first = tr.Contexts[0]
+		}
+		seen = append(seen, s)
 	})
 	if err := player(t.Context(), m); err != nil {
 		t.Fatal(err)
@@ -64,8 +77,7 @@ func compare(t *testing.T, got, want []step) {
 		t.Fatalf("%d steps recorded, want %d", len(got), len(want))
 	}
 	for i := range want {
-		if !slices.Equal(got[i].actions, want[i].actions) || !slices.Equal(got[i].reward, want[i].reward) ||
-			!slices.Equal(got[i].regret, want[i].regret) || got[i].first != want[i].first {
+		if !reflect.DeepEqual(got[i], want[i]) {
 			t.Fatalf("step %d: got %v, want %v", i+1, got[i], want[i])
 		}
 	}
@@ -111,7 +123,7 @@ func TestTimeUpdate(t *testing.T) {
 	if err := agent.Values(before, env.Observe()); err != nil {
 		t.Fatal(err)
 	}
-	script, err := agent.Script()
+	script, err := agent.Script(false)
 	if err != nil {
 		t.Fatal(err)
 	}

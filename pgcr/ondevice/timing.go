@@ -3,6 +3,7 @@ package ondevice
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/gomlx/compute/dtypes"
@@ -43,32 +44,52 @@ func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first 
 		return flat
 	}
 	b, m, width := size.Batch, spec.Candidates, pgcr.Width(spec.Dim)
-	rows := make([]float32, runs*b*m*width)
-	for i := range rows {
-		switch at := i % width; {
-		case at < spec.Dim:
-			rows[i] = rng.Float32()
-		case at == spec.Dim:
-			rows[i] = 1
+	contexts := func(n int) *tensors.Tensor {
+		rows := make([]float32, runs*n*width)
+		for i := range rows {
+			switch at := i % width; {
+			case at < spec.Dim:
+				rows[i] = rng.Float32()
+			case at == spec.Dim:
+				rows[i] = 1
+			}
 		}
+		return tensors.FromFlatDataAndDimensions(rows, runs, n, width)
 	}
 	shared := make([]float32, size.Shared)
 	script.LayShared(0, shared)
 	fixed := []*tensors.Tensor{
-		tensors.FromFlatDataAndDimensions(rows, runs, b*m, width),
+		tensors.FromFlatDataAndDimensions(shared, size.Shared),
+		uniform(runs, max(size.Update, 1)),
+		contexts(b * m),
 		tensors.FromFlatDataAndDimensions(places(runs*b, m), runs, b),
 		uniform(runs, b),
-		uniform(runs, size.Floats),
-		tensors.FromFlatDataAndDimensions(shared, size.Shared),
+	}
+	if size.Rivals > 0 {
+		fixed = append(fixed, contexts(size.Rivals*b))
+	}
+	if size.Sarsa {
+		fixed = append(fixed, tensors.FromFlatDataAndDimensions(slices.Repeat([]float32{1}, runs), runs, 1), uniform(runs, b), contexts(b))
 	}
 	learn := func(n []*Node) []*Node { // fixed, params
-		batch := timedBatch{n[0], n[1], n[2]}
-		return script.Learn(n[len(fixed):], pgcr.TapeNodes{Floats: n[3], Shared: n[4]}, batch)
+		batch := timedBatch{contexts: n[2], slot: n[3], reward: n[4]}
+		tape := pgcr.TapeNodes{Shared: n[0]}
+		if size.Update > 0 {
+			tape.Floats = n[1]
+		}
+		rest := n[5:]
+		if size.Rivals > 0 {
+			batch.rivals, rest = rest[0], rest[1:]
+		}
+		if size.Sarsa {
+			batch.ready, batch.discount, batch.next, rest = rest[0], rest[1], rest[2], rest[3:]
+		}
+		return script.Learn(rest, tape, batch)
 	}
 	exec, err := NewExec(backend, func(in []*Node) []*Node {
 		g := in[0].Graph()
 		declare := func() []*Node {
-			nodes := []*Node{Parameter(g, "i", shapes.Make(dtypes.Int32))}
+			nodes := []*Node{Parameter(g, "i", shapes.Make(dtypes.Int32)), Parameter(g, "limit", shapes.Make(dtypes.Int32))}
 			for i, x := range in {
 				nodes = append(nodes, Parameter(g, fmt.Sprintf("x%d", i), x.Shape()))
 			}
@@ -76,12 +97,13 @@ func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first 
 		}
 		body := NewClosure(g, func(*Graph) []*Node {
 			n := declare()
-			return append(append([]*Node{OnePlus(n[0])}, n[1:1+len(fixed)]...), learn(n[1:])...)
+			return append(append([]*Node{OnePlus(n[0])}, n[1:2+len(fixed)]...), learn(n[2:])...)
 		})
 		cond := NewClosure(g, func(*Graph) []*Node {
-			return []*Node{LessThan(declare()[0], number(g, updates))}
+			n := declare()
+			return []*Node{LessThan(n[0], n[1])}
 		})
-		return While(cond, body, append([]*Node{number(g, 0)}, in...)...)[1+len(fixed):]
+		return While(cond, body, append([]*Node{number(g, 0), number(g, updates)}, in...)...)[2+len(fixed):]
 	})
 	if err != nil {
 		return 0, 0, err
@@ -130,11 +152,15 @@ func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first 
 }
 
 // timedBatch implements pgcr.DeviceHistory.
-type timedBatch struct{ contexts, slot, reward *Node }
+type timedBatch struct{ contexts, slot, reward, rivals, ready, discount, next *Node }
 
 func (t timedBatch) Contexts() *Node { return t.contexts }
 func (t timedBatch) Slot() *Node     { return t.slot }
 func (t timedBatch) Reward() *Node   { return t.reward }
+func (t timedBatch) Rivals() *Node   { return t.rivals }
+func (t timedBatch) Ready() *Node    { return t.ready }
+func (t timedBatch) Discount() *Node { return t.discount }
+func (t timedBatch) Next() *Node     { return t.next }
 func (t timedBatch) Chosen() *Node {
 	dims := t.contexts.Shape().Dimensions
 	runs, b, width := dims[0], t.slot.Shape().Dimensions[1], dims[2]

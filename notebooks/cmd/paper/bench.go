@@ -363,7 +363,7 @@ func (b *bench) device(ctx context.Context, s benchShape, at paper.Timing) error
 	if err != nil {
 		return err
 	}
-	script, err := policy.(*pgcr.Agent).Script()
+	script, err := policy.(*pgcr.Agent).Script(false)
 	if err != nil {
 		return err
 	}
