@@ -67,18 +67,33 @@ func (e *Evaluation) InversePropensity() Estimate {
 // and Joachims: The self-normalized estimator for counterfactual learning. NIPS
 // 2015): biased by a share that falls as 1/N, and less noisy than
 // InversePropensity, which pays for weights that happen to be many or few.
-func (e *Evaluation) SelfNormalised() Estimate {
-	n, total, paid := float64(len(e.Weight)), 0.0, 0.0
+func (e *Evaluation) SelfNormalised() Estimate { return e.ratio(e.Weight) }
+
+// Agreeing is the mean reward of the decisions in which the policy agrees with
+// the log. It is what somebody sees who does not weigh, and not what the policy
+// would have earned: it favours the decisions in which the log likes what the
+// policy likes. Only where the log was uniformly random it is SelfNormalised.
+func (e *Evaluation) Agreeing() Estimate {
+	agreement := make([]float64, len(e.Weight))
 	for i, w := range e.Weight {
+		agreement[i] = w * e.log.Propensity[i]
+	}
+	return e.ratio(agreement)
+}
+
+// ratio is the mean of the rewards weighed by weights.
+func (e *Evaluation) ratio(weights []float64) Estimate {
+	n, total, paid := float64(len(weights)), 0.0, 0.0
+	for i, w := range weights {
 		total += w
 		paid += w * float64(e.log.Reward[i])
 	}
 	mean := paid / total
-	influence := make([]float64, len(e.Weight))
-	for i, w := range e.Weight {
+	influence := make([]float64, len(weights))
+	for i, w := range weights {
 		influence[i] = w * (float64(e.log.Reward[i]) - mean) * n / total
 	}
-	return newEstimate(mean, influence, e.log.units(), effective(e.Weight))
+	return newEstimate(mean, influence, e.log.units(), effective(weights))
 }
 
 // MeanWeight is 1 in expectation. When its interval leaves that out, the

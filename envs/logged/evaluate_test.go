@@ -1,0 +1,276 @@
+package logged_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/logged"
+)
+
+// scripted is a policy that chooses what a function of the contexts of a run
+// says, and keeps what it is told.
+type scripted struct {
+	choose func(run, draw int, contexts []float32) int
+	draws  int
+	told   []string
+}
+
+func (s *scripted) New(envs.Spec, []uint64) (envs.Policy, error) { return s, nil }
+
+func (s *scripted) Act(dst []int, obs envs.Observation) error {
+	size := obs.Candidates * obs.Dim
+	for r := range dst {
+		dst[r] = s.choose(r, s.draws, obs.Contexts[r*size:(r+1)*size])
+	}
+	s.draws++
+	return nil
+}
+
+func (s *scripted) Update(tr envs.Transition) error {
+	tr.Check(envs.Spec{Candidates: tr.Candidates, Dim: tr.Dim}, tr.Runs)
+	if err := tr.Finite(); err != nil {
+		return err
+	}
+	s.told = append(s.told, fmt.Sprint(tr.Contexts, tr.Session, tr.Actions, tr.Reward, tr.Discount))
+	return nil
+}
+
+// always chooses one candidate.
+func always(c int) *scripted {
+	return &scripted{choose: func(int, int, []float32) int { return c }}
+}
+
+// four decisions of two candidates with one feature, whose number tells them.
+func four() *logged.Log {
+	return &logged.Log{
+		Candidates: 2, Dim: 1, Features: []string{"x"},
+		ID: []string{"a", "b", "c", "d"}, User: []string{"u", "u", "v", "w"},
+		Contexts: []float32{0, 1, 10, 11, 20, 21, 30, 31},
+		Chosen:   []int{0, 1, 0, 1}, Reward: []float32{1, 3, 2, 5}, Propensity: []float64{0.5, 0.25, 0.25, 0.8},
+	}
+}
+
+func evaluate(t *testing.T, log *logged.Log, policy envs.Policy, runs, draws int) *logged.Evaluation {
+	t.Helper()
+	e, err := logged.Evaluate(context.Background(), log, policy, runs, draws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func checkNumber(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want))) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func TestTrain(t *testing.T) {
+	s := always(0)
+	policy, err := logged.Train(context.Background(), four().Slice(1, 3), s, []uint64{1, 2})
+	if err != nil || policy != envs.Policy(s) {
+		t.Fatalf("policy %v, error %v", policy, err)
+	}
+	want := []string{
+		"[10 11 10 11] [] [1 1] [3 3] [0 0]",
+		"[20 21 20 21] [] [0 0] [2 2] [0 0]",
+	}
+	if !slices.Equal(s.told, want) {
+		t.Errorf("it was told %q, want %q", s.told, want)
+	}
+}
+
+// By hand: the policy that always takes candidate 0 agrees with decisions a and
+// c, with the weights 1/0.5 = 2 and 1/0.25 = 4, which paid 1 and 2.
+func TestEstimates(t *testing.T) {
+	e := evaluate(t, four(), always(0), 1, 1)
+	if want := []float64{2, 0, 4, 0}; !slices.Equal(e.Weight, want) {
+		t.Errorf("weights %v, want %v", e.Weight, want)
+	}
+	if want := []float64{1, 0, 1, 0, 1, 0, 1, 0}; !slices.Equal(e.Choices, want) {
+		t.Errorf("choices %v, want %v", e.Choices, want)
+	}
+	checkNumber(t, "value", e.Value([]float64{1, 100, 2, 100, 3, 100, 6, 100}), (1+2+3+6)/4.0)
+
+	// (2·1 + 4·2)/4. Less that, the decisions add -0.5, -2.5, 5.5, -2.5; the users
+	// -3, 5.5, -2.5, with squares 9 + 30.25 + 6.25 = 45.5; so the variance is
+	// 3/2·45.5/4². The t quantile of 2 degrees of freedom is 4.30265 (tables).
+	ips := e.InversePropensity()
+	checkNumber(t, "IPS", ips.Mean, 2.5)
+	checkNumber(t, "its error", ips.Error, math.Sqrt(1.5*45.5/16))
+	checkNumber(t, "its units", float64(ips.Units), 3)
+	if half := ips.Mean - ips.Low; math.Abs(half/ips.Error-4.30265) > 1e-5 || math.Abs(ips.High-ips.Mean-half) > 1e-12 {
+		t.Errorf("the interval is %v to %v with an error of %v", ips.Low, ips.High, ips.Error)
+	}
+	// (2 + 4)²/(4 + 16)
+	checkNumber(t, "effective decisions", ips.Effective, 1.8)
+
+	// 10/6 = 5/3. The decisions add w(r - 5/3)/1.5: 2·(-2/3)/1.5 = -8/9 and
+	// 4·(1/3)/1.5 = 8/9, to the users u and v.
+	snips := e.SelfNormalised()
+	checkNumber(t, "SNIPS", snips.Mean, 5.0/3)
+	checkNumber(t, "its error", snips.Error, math.Sqrt(1.5*2*64/81/16))
+
+	// Decisions a and c, as they are: 1 and 2.
+	checkNumber(t, "where they agree", e.Agreeing().Mean, 1.5)
+	checkNumber(t, "effective decisions where they agree", e.Agreeing().Effective, 2)
+
+	checkNumber(t, "mean weight", e.MeanWeight().Mean, 1.5)
+	checkNumber(t, "mean of the log", e.Logged().Mean, 11.0/4)
+	checkNumber(t, "its effective decisions", e.Logged().Effective, 4)
+
+	// Less the log's mean, of which the decisions add -1.75, 0.25, -0.75, 2.25,
+	// the decisions add 1.25, -2.75, 6.25, -4.75; the users -1.5, 6.25, -4.75.
+	d := ips.Minus(e.Logged())
+	checkNumber(t, "the difference", d.Mean, 2.5-2.75)
+	checkNumber(t, "its error", d.Error, math.Sqrt(1.5*(1.5*1.5+6.25*6.25+4.75*4.75)/16))
+
+	// Without users the decisions are the units: 0.25 + 6.25 + 30.25 + 6.25 = 43
+	// and 4/3·43/4².
+	log := four()
+	log.User = nil
+	ips = evaluate(t, log, always(0), 1, 1).InversePropensity()
+	checkNumber(t, "the error over decisions", ips.Error, math.Sqrt(4.0/3*43/16))
+	checkNumber(t, "units", float64(ips.Units), 4)
+
+	// One user alone says nothing about the spread.
+	log.User = []string{"u", "u", "u", "u"}
+	if ips = evaluate(t, log, always(0), 1, 1).InversePropensity(); !math.IsInf(ips.Low, -1) || !math.IsInf(ips.High, 1) || ips.Units != 1 {
+		t.Errorf("of one user: %+v", ips)
+	}
+	if got, want := (logged.Estimate{Mean: 0.3124, Low: -0.2, High: 1}).String(), "0.312 [-0.200, 1.000]"; got != want {
+		t.Errorf("written %s, want %s", got, want)
+	}
+}
+
+// A policy of 2 runs, of which one takes candidate 0 and the other candidate 1
+// in every second draw, takes candidate 1 in a quarter of 4 draws of both.
+func TestDraws(t *testing.T) {
+	e := evaluate(t, four(), &scripted{choose: func(run, draw int, _ []float32) int { return run * (draw % 2) }}, 2, 4)
+	for i, p := range e.Choices {
+		checkNumber(t, fmt.Sprint("choice ", i), p, []float64{0.75, 0.25}[i%2])
+	}
+	for i, w := range []float64{0.75 / 0.5, 0.25 / 0.25, 0.75 / 0.25, 0.25 / 0.8} {
+		checkNumber(t, fmt.Sprint("weight ", i), e.Weight[i], w)
+	}
+}
+
+func TestEvaluateErrors(t *testing.T) {
+	ctx := context.Background()
+	blind := four()
+	blind.Propensity = nil
+	if _, err := logged.Evaluate(ctx, blind, always(0), 1, 1); err == nil || !strings.Contains(err.Error(), "does not say how probable") {
+		t.Errorf("without propensities: %v", err)
+	}
+	never := &scripted{choose: func(_, _ int, c []float32) int { // the other one: a and c have 0, b and d have 1
+		return 1 - int(c[0])/10%2
+	}}
+	if _, err := logged.Evaluate(ctx, four(), never, 1, 1); err == nil || !strings.Contains(err.Error(), "never makes a choice of the log") {
+		t.Errorf("without agreement: %v", err)
+	}
+	if _, err := logged.Replay(ctx, four(), always(0), 1); err == nil || !strings.Contains(err.Error(), "decision b was made with probability 0.25 among 2 candidates") {
+		t.Errorf("replay of a log that is not uniform: %v", err)
+	}
+	if _, err := logged.Replay(ctx, blind, always(0), 1); err == nil {
+		t.Error("no error of replay without propensities")
+	}
+	uniform := four()
+	uniform.Propensity = []float64{0.5, 0.5, 0.5, 0.5}
+	if _, err := logged.Replay(ctx, uniform, never, 1); err == nil || !strings.Contains(err.Error(), "never makes a choice of the log") {
+		t.Errorf("replay without agreement: %v", err)
+	}
+	broken := four()
+	broken.Reward[2] = float32(math.NaN())
+	if _, err := logged.Train(ctx, broken, always(0), []uint64{1}); err == nil || !strings.Contains(err.Error(), "decision c") {
+		t.Errorf("learning a NaN: %v", err)
+	}
+	if _, err := logged.Train(ctx, four(), baselines.LinUCB{Alpha: -7}, []uint64{1}); err == nil || !strings.Contains(err.Error(), "Alpha") {
+		t.Errorf("a bad setting: %v", err)
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	_, err1 := logged.Train(stopped, four(), always(0), []uint64{1})
+	_, err2 := logged.Evaluate(stopped, four(), always(0), 1, 1)
+	_, err3 := logged.Replay(stopped, uniform, always(0), 1)
+	for _, err := range []error{err1, err2, err3} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("after a cancel: %v", err)
+		}
+	}
+}
+
+func TestReplay(t *testing.T) {
+	log := four()
+	log.Propensity = []float64{0.5, 0.5, 0.5, 0.5}
+	s := always(1)
+	played, err := logged.Replay(context.Background(), log, s, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (&logged.Replayed{Decisions: []int{1, 3}, Reward: []float32{3, 5}}); !reflect.DeepEqual(played, want) {
+		t.Errorf("played %+v, want %+v", played, want)
+	}
+	// It learns from its steps and from nothing else.
+	if want := []string{"[10 11] [] [1] [3] [0]", "[30 31] [] [1] [5] [0]"}; !slices.Equal(s.told, want) {
+		t.Errorf("it was told %q, want %q", s.told, want)
+	}
+	// 4 with a standard deviation of sqrt(2), by sqrt(2).
+	checkNumber(t, "mean", played.Mean().Mean, 4)
+	checkNumber(t, "error", played.Mean().Error, 1)
+}
+
+func TestSplit(t *testing.T) {
+	log := four()
+	first, rest := log.Split(0.6) // 2.4 decisions
+	want := &logged.Log{
+		Candidates: 2, Dim: 1, Features: []string{"x"}, ID: []string{"c", "d"}, User: []string{"v", "w"},
+		Contexts: []float32{20, 21, 30, 31}, Chosen: []int{0, 1}, Reward: []float32{2, 5}, Propensity: []float64{0.25, 0.8},
+	}
+	if first.Len() != 2 || !slices.Equal(first.ID, []string{"a", "b"}) || !reflect.DeepEqual(rest, want) {
+		t.Errorf("first %+v and rest %+v, want %+v", first, rest, want)
+	}
+	if c := log.Context(2, 1); !slices.Equal(c, []float32{21}) {
+		t.Errorf("the context is %v, want 21", c)
+	}
+	for _, f := range []func(){func() { log.Slice(0, 5) }, func() { log.Slice(3, 2) }, func() { log.Split(1.1) }, func() { log.Split(math.NaN()) }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// Values 1, 3 have mean 2 and deviation 1, values 5, 5 no deviation.
+func TestMoments(t *testing.T) {
+	log := &logged.Log{
+		Candidates: 2, Dim: 2, Features: []string{"a", "b"}, ID: []string{"1"},
+		Contexts: []float32{1, 5, 3, 5}, Chosen: []int{0}, Reward: []float32{1},
+	}
+	m := log.Moments()
+	if want := (logged.Moments{Mean: []float64{2, 5}, Deviation: []float64{1, 0}}); !reflect.DeepEqual(m, want) {
+		t.Errorf("moments %v, want %v", m, want)
+	}
+	if got := log.Standardised(m).Contexts; !slices.Equal(got, []float32{-1, 0, 1, 0}) {
+		t.Errorf("standardised %v", got)
+	}
+	if !slices.Equal(log.Contexts, []float32{1, 5, 3, 5}) {
+		t.Errorf("standardising changed the log: %v", log.Contexts)
+	}
+	one := []float32{6, 7}
+	if m.Standardise(one, one); !slices.Equal(one, []float32{4, 0}) {
+		t.Errorf("standardised in place %v, want 4, 0", one)
+	}
+}
