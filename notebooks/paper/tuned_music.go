@@ -52,7 +52,7 @@ var (
 		linUCB:        baselines.LinUCB{Alpha: 0.1},
 	}
 	tunedMusicState = tunedMusic{
-		pgcr:          musicPGCR(musicStateHidden, 0.001),
+		pgcr:          musicPGCR(musicStateHidden, 0.0003),
 		vanilla:       musicVanilla(musicStateHidden, 0.01),
 		epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStateHidden, 0.0001)},
 		greedy:        neural.Greedy{Settings: musicValues(musicStateHidden, 0.0001)},
