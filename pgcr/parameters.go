@@ -1,6 +1,8 @@
 package pgcr
 
 import (
+	"fmt"
+
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -41,7 +43,7 @@ func NewParameters(backend compute.Backend, network Network, seeds []uint64, rol
 	return p
 }
 
-// restore takes over values in the order of state.
+// restore takes over values in the order of State.
 func (p *Parameters) restore(values [][]float32) {
 	dims := p.Network.Shapes(p.runs)
 	p.tensors = make([]*tensors.Tensor, len(values))
@@ -50,8 +52,23 @@ func (p *Parameters) restore(values [][]float32) {
 	}
 }
 
-// state returns copies of parameters and moments.
-func (p *Parameters) state() ([][]float32, error) {
+// Restore puts what State returned in the place of parameters and moments. It
+// returns an error when it is of other networks or runs.
+func (p *Parameters) Restore(values [][]float32) error {
+	if len(values) != len(p.tensors) {
+		return fmt.Errorf("pgcr: %d parameters and moments, the networks have %d", len(values), len(p.tensors))
+	}
+	for i, v := range values {
+		if size := p.tensors[i].Size(); len(v) != size {
+			return fmt.Errorf("pgcr: parameter or moment %d has %d values, in the networks it has %d", i, len(v), size)
+		}
+	}
+	p.restore(values)
+	return nil
+}
+
+// State returns copies of parameters and moments.
+func (p *Parameters) State() ([][]float32, error) {
 	values := make([][]float32, len(p.tensors))
 	for i, t := range p.tensors {
 		v, err := tensors.CopyFlatData[float32](t)

@@ -57,10 +57,10 @@ func (a *Agent) Save(w io.Writer) error {
 		return err
 	}
 	s.Config, s.Estimator = string(config), describe(a.estimator)
-	if s.Actor, err = a.actor.state(); err != nil {
+	if s.Actor, err = a.actor.State(); err != nil {
 		return err
 	}
-	if s.Critic, err = a.critic.state(); err != nil {
+	if s.Critic, err = a.critic.State(); err != nil {
 		return err
 	}
 	if err := errors.Join(a.finite("actor", s.Actor), a.finite("critic", s.Critic)); err != nil {

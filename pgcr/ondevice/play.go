@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -31,6 +32,19 @@ type Player struct {
 	// Fallback plays the matches that the device cannot play, and is told why
 	// not. Nil: they are errors that wrap ErrUnsuitable.
 	Fallback func(ctx context.Context, m sim.Match, why error) error
+
+	// Every is how often a match under way is kept in its Folder, if it has one, so
+	// that the next Play of the same match goes on from there, even after a kill.
+	// It ends as it would have without. Default: a minute; below 0: never.
+	Every time.Duration
+
+	// Backend says what computes, where the backend does not say enough itself: a
+	// match that was begun with another one is begun anew.
+	Backend string
+
+	// Tell is told in a line what is done with a match that was kept: that it goes
+	// on, or why not, or that it cannot be kept. Nil: nobody is.
+	Tell func(line string)
 }
 
 // scripted is a policy that has a script.
@@ -49,13 +63,21 @@ func (p Player) Play(ctx context.Context, m sim.Match) error {
 	if err != nil {
 		return err
 	}
+	keeper, err := newKeeper(p, m, table.script.Backend(), p.pieceSteps(table))
+	if err != nil {
+		return err
+	}
 	m.Begin()
 	g, err := newGame(table)
 	if err != nil {
 		return err
 	}
 	defer g.free()
-	return g.play(ctx, p.pieceSteps(table))
+	if err := g.play(ctx, p.pieceSteps(table), keeper); err != nil {
+		return err
+	}
+	keeper.remove()
+	return nil
 }
 
 // pieceSteps is the number of steps of a call: whole stretches between updates.
@@ -132,8 +154,16 @@ func (g *game) zeros(kind dtypes.DType, dims ...int) (*tensors.Tensor, error) {
 	return exec.Call1(tensors.FromScalar(float32(0)))
 }
 
-// play lays out piece after piece and has the device play it.
-func (g *game) play(ctx context.Context, steps int) error {
+// play lays out piece after piece and has the device play it. What was kept of
+// the game is laid out and shown to the recorder as well, but not played.
+func (g *game) play(ctx context.Context, steps int, k *keeper) error {
+	var kept *resume
+	if c := k.load(g.table); c != nil {
+		var err error
+		if kept, err = g.resume(c); err != nil {
+			return err
+		}
+	}
 	laid := make(chan *loaded, 1)
 	done := make(chan struct{})
 	defer close(done)
@@ -155,17 +185,34 @@ func (g *game) play(ctx context.Context, steps int) error {
 	}()
 	for l := range laid {
 		if err := ctx.Err(); err != nil {
+			if k.path != "" && l.first > 0 && kept == nil {
+				k.keep(g.table, l.first)
+			}
 			return &sim.StepError{Step: l.first + 1, Err: err}
 		}
 		if l.err != nil {
 			return l.err
 		}
-		slots, err := g.call(l, l.steps)
+		var slots []float32
+		var err error
+		if kept != nil {
+			slots, err = g.replay(l, kept)
+		} else {
+			slots, err = g.call(l, l.steps)
+		}
 		if err != nil {
 			return &sim.StepError{Step: l.first + 1, Err: g.explain(err)}
 		}
 		if err := g.record(l.piece, slots); err != nil {
 			return err
+		}
+		end := l.first + l.steps
+		if kept != nil {
+			if end == kept.Played {
+				kept = nil
+			}
+		} else if k.due() && end < g.steps {
+			k.keep(g.table, end)
 		}
 	}
 	return nil

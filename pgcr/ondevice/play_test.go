@@ -20,6 +20,10 @@ func TestMain(m *testing.M) {
 	if _, set := os.LookupEnv(compute.ConfigEnvVar); !set {
 		compute.DefaultConfig = "go:ops_sequential"
 	}
+	if arguments, killed := os.LookupEnv(childOf); killed {
+		child(arguments)
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -34,6 +38,18 @@ type step struct {
 
 	session  []int32
 	discount []float32
+}
+
+// seenStep copies what a recorder is shown.
+func seenStep(tr envs.Transition, regret []float64) step {
+	s := step{actions: slices.Clone(tr.Actions), reward: slices.Clone(tr.Reward), regret: slices.Clone(regret),
+		session: slices.Clone(tr.Session), discount: slices.Clone(tr.Discount)}
+	if tr.Codes != nil {
+		s.items, s.state = slices.Clone(tr.Codes.Items), slices.Clone(tr.Codes.State)
+	} else {
+		s.first = tr.Contexts[0]
+	}
+	return s
 }
 
 // match is one whose recorder sees nothing.
@@ -56,14 +72,7 @@ func play(t *testing.T, player func(context.Context, sim.Match) error, problem e
 		if n != len(seen)+1 {
 			t.Errorf("step %d after %d", n, len(seen))
 		}
-		s := step{actions: slices.Clone(tr.Actions), reward: slices.Clone(tr.Reward), regret: slices.Clone(regret),
-			session: slices.Clone(tr.Session), discount: slices.Clone(tr.Discount)}
-		if tr.Codes != nil {
-			s.items, s.state = slices.Clone(tr.Codes.Items), slices.Clone(tr.Codes.State)
-		} else {
-			s.first = tr.Contexts[0]
-		}
-		seen = append(seen, s)
+		seen = append(seen, seenStep(tr, regret))
 	})
 	if err := player(t.Context(), m); err != nil {
 		t.Fatal(err)
