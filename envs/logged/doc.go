@@ -10,7 +10,8 @@
 //	...
 //	found, err := logged.Evaluate(ctx, test, policy, 1, 1)
 //	...
-//	fmt.Println(found.SelfNormalised(), found.Logged())
+//	e := found.SelfNormalised()
+//	fmt.Printf("%.3f, 95 %% interval %.3f to %.3f\n", e.Mean, e.Low, e.High)
 //
 // # The file
 //

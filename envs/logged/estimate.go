@@ -50,9 +50,6 @@ func (e Estimate) Minus(other Estimate) Estimate {
 	return newEstimate(e.Mean-other.Mean, influence, e.unit, min(e.Effective, other.Effective))
 }
 
-// String writes the mean and the interval as "0.312 [0.287, 0.337]".
-func (e Estimate) String() string { return fmt.Sprintf("%.3f [%.3f, %.3f]", e.Mean, e.Low, e.High) }
-
 // InversePropensity is the mean of weight times reward (Horvitz and Thompson):
 // unbiased, whatever the rewards are.
 func (e *Evaluation) InversePropensity() Estimate {

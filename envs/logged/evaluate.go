@@ -98,14 +98,28 @@ var errNoPropensity = errors.New("logged: the log does not say how probable its 
 // Value is the mean reward of the policy where the rewards of all candidates are
 // known, [N, M], as in a simulation.
 func (e *Evaluation) Value(rewards []float64) float64 {
-	if len(rewards) != len(e.Choices) {
-		panic(fmt.Sprintf("logged: %d rewards for %d candidates", len(rewards), len(e.Choices)))
-	}
+	e.checkRewards(rewards)
 	sum := 0.0
 	for i, p := range e.Choices {
 		sum += p * rewards[i]
 	}
 	return sum / float64(e.log.Len())
+}
+
+// LoggedValue is Value of the choices that the log has made.
+func (e *Evaluation) LoggedValue(rewards []float64) float64 {
+	e.checkRewards(rewards)
+	sum := 0.0
+	for i, c := range e.log.Chosen {
+		sum += rewards[i*e.log.Candidates+c]
+	}
+	return sum / float64(e.log.Len())
+}
+
+func (e *Evaluation) checkRewards(rewards []float64) {
+	if len(rewards) != len(e.Choices) {
+		panic(fmt.Sprintf("logged: %d rewards for %d candidates", len(rewards), len(e.Choices)))
+	}
 }
 
 // table offers the decisions of a log to policies of several runs at once.

@@ -29,16 +29,16 @@ var allowed = map[string]struct{ folders, others []string }{
 	"baselines/neural": {[]string{"envs", "pgcr"}, gomlx},
 	"notebooks/figure": {[]string{"envs", "envs/sim"}, slices.Concat(plotting, locking)},
 	"notebooks/paper": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "baselines", "baselines/neural", "notebooks/figure"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/figure"},
 		slices.Concat(gomlx, packed, plotting, locking),
 	},
 	"notebooks/nb": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
 		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{gonb}),
 	},
 	"notebooks/jupyter": {},
 	"notebooks/cmd/paper": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/jupyter", "notebooks/paper"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/jupyter", "notebooks/paper"},
 		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{"github.com/spf13"}),
 	},
 }
