@@ -42,7 +42,7 @@ func networks(discount float64) map[string]envs.Algorithm {
 // networks choose the same songs in the same states on the device and in the loop,
 // and are left with the same estimates but for rounding.
 func TestMusicSameAsLoop(t *testing.T) {
-	const runs, steps = 3, 80
+	const runs, steps = 3, 90 // as many as are played: a multiple of UpdateEvery
 	for name, c := range map[string]struct {
 		problem  envs.Problem
 		discount float64
