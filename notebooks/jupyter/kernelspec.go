@@ -19,9 +19,16 @@ const specName = "gonb"
 type Kernel struct {
 	Repository string // the clone's folder
 
-	// Env are NAME=value settings of the kernel and its cells. PATH is among
-	// them, and the program gonb is in its first folder; what Jupyter itself has
-	// on its PATH is looked through after all of it.
+	// Program is the kernel, gonb, and Go the command that it compiles cells
+	// with: absolute paths.
+	Program, Go string
+
+	// BuildFlags are flags of "go build" for all cells, which a %goflags line of
+	// a notebook comes after.
+	BuildFlags []string
+
+	// Env are NAME=value settings of the kernel and its cells. What Jupyter has
+	// on its PATH is looked through after the one that is set here.
 	Env []string
 }
 
@@ -43,60 +50,71 @@ type mark struct {
 	Repository string `json:"repository"`
 }
 
-func (k Kernel) spec() (*spec, error) {
+// spec is the kernelspec that will be in a folder.
+func (k Kernel) spec(folder string) *spec {
 	s := &spec{
+		Argv:        []string{k.Program, "--kernel", "{connection_file}"},
 		DisplayName: "Go (gonb)", Language: "go",
-		InterruptMode: "message", // at SIGINT the kernel would not tell the cell
+		InterruptMode: "message", // to the kernel alone, which knows what runs
 		Env:           map[string]string{},
 	}
 	s.Metadata.Contextrec = &mark{k.Repository}
 	for _, setting := range k.Env {
 		name, value, _ := strings.Cut(setting, "=")
-		// Jupyter replaces $NAME.
-		s.Env[name] = strings.ReplaceAll(value, "$", "$$")
+		s.Env[name] = escape(value)
 	}
-	path := filepath.SplitList(s.Env["PATH"])
-	if len(path) == 0 || !filepath.IsAbs(path[0]) {
-		return nil, fmt.Errorf("jupyter: PATH of the kernel is %q, want the kernel's folder in it", s.Env["PATH"])
+	path := []string{escape(filepath.Join(folder, commands))}
+	if p := s.Env["PATH"]; p != "" {
+		path = append(path, p)
 	}
-	s.Env["PATH"] += string(filepath.ListSeparator) + "${PATH}"
-	s.Argv = []string{filepath.Join(filepath.SplitList(k.path())[0], "gonb"), "--kernel", "{connection_file}"}
-	return s, nil
+	s.Env["PATH"] = strings.Join(append(path, "${PATH}"), string(filepath.ListSeparator))
+	return s
 }
 
-func (k Kernel) path() (path string) {
-	for _, setting := range k.Env {
-		if value, ok := strings.CutPrefix(setting, "PATH="); ok {
-			path = value
-		}
+// escape keeps Jupyter from replacing $NAME.
+func escape(value string) string { return strings.ReplaceAll(value, "$", "$$") }
+
+// commands is the folder, in a kernelspec's, that is first on the kernel's PATH.
+const commands = "bin"
+
+// goCommand is a go that compiles cells with the build flags: the kernel can be
+// told them by a notebook only, and the environment's are the notebook's to set.
+func (k Kernel) goCommand() string {
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+	var flags strings.Builder
+	for _, f := range k.BuildFlags {
+		flags.WriteString(" " + quote(f))
 	}
-	return path
+	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n\tshift\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", quote(k.Go), flags.String())
 }
 
 // write makes a kernelspec's folder.
 func (k Kernel) write(folder string) error {
-	s, err := k.spec()
+	data, err := json.MarshalIndent(k.spec(folder), "", " ")
 	if err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(s, "", " ")
-	if err != nil {
+	if err := os.MkdirAll(filepath.Join(folder, commands), 0o777); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	if err := replace(filepath.Join(folder, commands, "go"), k.goCommand(), 0o755); err != nil {
 		return err
 	}
-	// Jupyter may read at any time.
-	f, err := os.CreateTemp(folder, ".kernel-")
+	return replace(filepath.Join(folder, specFile), string(data)+"\n", 0o644)
+}
+
+// replace writes a file that others may read or run at any time.
+func replace(path, text string, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), filepath.Join(folder, specFile))
+	return os.Rename(f.Name(), path)
 }
 
 const specFile = "kernel.json"
@@ -144,10 +162,13 @@ func (k Kernel) Uninstall(force bool) (Installed, error) {
 	if done.isOfAnother(k) && !force {
 		return done, fmt.Errorf("%s belongs to %s: -force removes it", done.Folder, done.Before)
 	}
-	if err := os.Remove(filepath.Join(done.Folder, specFile)); err != nil {
-		return done, err
+	for _, file := range []string{filepath.Join(commands, "go"), specFile} {
+		if err := os.Remove(filepath.Join(done.Folder, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return done, err
+		}
 	}
 	// A folder in which somebody else has put something stays.
+	os.Remove(filepath.Join(done.Folder, commands))
 	os.Remove(done.Folder)
 	return done, nil
 }

@@ -158,11 +158,9 @@ func runNotebook(ctx context.Context, binDir, in, out string, env []string, prog
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return err
 	}
-	// Without debug information a cell links in two thirds of the time, and a
-	// panic still tells its line.
-	args := []string{"-o", out, "-goflag", "-ldflags=-s -w"}
-	if tags := buildTags(); tags != "" {
-		args = append(args, "-goflag", "-tags="+tags)
+	args := []string{"-o", out}
+	for _, f := range cellFlags() {
+		args = append(args, "-goflag", f)
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(binDir, "nbrun"), append(args, in)...)
 	cmd.Env = append(os.Environ(), kernelEnv(ctx, binDir, goPath)...)
@@ -187,6 +185,17 @@ func runNotebook(ctx context.Context, binDir, in, out string, env []string, prog
 		return fmt.Errorf("%s: notebook runner: %w", filepath.Base(in), err)
 	}
 	return nil
+}
+
+// cellFlags are the flags that cells are compiled with.
+func cellFlags() []string {
+	// Without debug information a cell links in two thirds of the time, and a
+	// panic still tells its line.
+	flags := []string{"-ldflags=-s -w"}
+	if tags := buildTags(); tags != "" {
+		flags = append(flags, "-tags="+tags)
+	}
+	return flags
 }
 
 // kernelEnv are the settings of a kernel, which make a cell what it is whoever

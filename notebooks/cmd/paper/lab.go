@@ -74,9 +74,6 @@ func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
 	if err != nil {
 		return err
 	}
-	if tags := buildTags(); tags != "" {
-		fmt.Fprintf(p.stderr, "cells are compiled without the tags of this program; the line %%goflags -tags=%s in a cell sets them\n", tags)
-	}
 	opt := jupyter.Options{Folder: filepath.Join(root, "notebooks"), Kernel: kernel, Port: f.port, Env: env}
 	if f.log {
 		opt.Log = p.stderr
@@ -145,7 +142,11 @@ func (p *program) kernel(ctx context.Context, root string) (jupyter.Kernel, erro
 	if err != nil {
 		return jupyter.Kernel{}, err
 	}
-	return jupyter.Kernel{Repository: root, Env: kernelEnv(ctx, binDir, goPath)}, nil
+	return jupyter.Kernel{
+		Repository: root,
+		Program:    filepath.Join(binDir, "gonb"), Go: goPath, BuildFlags: cellFlags(),
+		Env: kernelEnv(ctx, binDir, goPath),
+	}, nil
 }
 
 // compileForCells compiles the packages that the cells import, while the reader
