@@ -186,6 +186,15 @@ func TestEvaluateErrors(t *testing.T) {
 	if _, err := logged.Replay(ctx, uniform, never, 1); err == nil || !strings.Contains(err.Error(), "never makes a choice of the log") {
 		t.Errorf("replay without agreement: %v", err)
 	}
+	for p, uniform := range map[float64]bool{0.33: true, 1.0 / 3: true, 0.34: true, 0.3: false, 0.36: false} {
+		three := &logged.Log{
+			Candidates: 3, Dim: 1, Features: []string{"x"}, ID: []string{"a"},
+			Contexts: []float32{1, 2, 3}, Chosen: []int{0}, Reward: []float32{1}, Propensity: []float64{p},
+		}
+		if _, err := logged.Replay(ctx, three, always(0), 1); (err == nil) != uniform {
+			t.Errorf("replay of a propensity of %v among 3: %v", p, err)
+		}
+	}
 	broken := four()
 	broken.Reward[2] = float32(math.NaN())
 	if _, err := logged.Train(ctx, broken, always(0), []uint64{1}); err == nil || !strings.Contains(err.Error(), "decision c") {

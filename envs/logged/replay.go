@@ -23,13 +23,13 @@ type Replayed struct {
 // About one decision in M is a step.
 //
 // It is an error when the choices were not uniform: when a propensity differs
-// from 1/M by more than 1 %.
+// from 1/M by more than 3 %, which is more than the rounding of 0.33.
 func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64) (*Replayed, error) {
 	if log.Propensity == nil {
 		return nil, errNoPropensity
 	}
 	for i, p := range log.Propensity {
-		if math.Abs(p*float64(log.Candidates)-1) > 0.01 {
+		if math.Abs(p*float64(log.Candidates)-1) > 0.03 {
 			return nil, fmt.Errorf("logged: decision %s was made with probability %v among %d candidates: only uniformly random choices can be replayed",
 				log.ID[i], p, log.Candidates)
 		}
