@@ -24,21 +24,55 @@ func OpenBackend(backend compute.Backend) (compute.Backend, error) {
 	return defaultBackend()
 }
 
-var defaultBackend = sync.OnceValues(func() (backend compute.Backend, err error) {
-	defer func() { // GoMLX panics for a backend that is not there
-		if v := recover(); v != nil {
-			backend, err = nil, fmt.Errorf("pgcr: opening the default backend: %v", v)
-		}
-	}()
+var defaultBackend = sync.OnceValues(func() (compute.Backend, error) {
 	config, err := backendConfig(compute.List())
 	if err != nil {
 		return nil, err
 	}
-	if backend, err = compute.NewWithConfig(config); err != nil {
-		return nil, fmt.Errorf("pgcr: opening the backend %q: %w", config, err)
-	}
-	return backend, nil
+	return openConfig(config)
 })
+
+// openConfig opens a backend, or says in one line what to do.
+func openConfig(config string) (backend compute.Backend, err error) {
+	defer func() {
+		if v := recover(); v != nil { // GoMLX panics for a backend that is not there
+			err = fmt.Errorf("%v", v)
+		}
+		if err != nil {
+			text := strings.Join(strings.Fields(err.Error()), " ")
+			backend, err = nil, fmt.Errorf("pgcr: opening the backend %q: %s%s", config, advice(text), text)
+		}
+	}()
+	return compute.NewWithConfig(config)
+}
+
+// advice says what it means that a backend does not open, by the words of the
+// errors of go-xla and of PJRT plugins; empty where they say enough.
+func advice(text string) string {
+	const instead = ", or compute without XLA, with GOMLX_BACKEND=go:ops_sequential: "
+	for _, a := range []struct {
+		words  []string
+		advice string
+	}{
+		{[]string{"no plugins found", "not found: available plugins", "not found in paths", "auto-install"},
+			"there is no PJRT plugin for it that can be used here (one for CUDA is passed over where there is no NVIDIA GPU); put one into the folder that PJRT_PLUGIN_LIBRARY_PATH names" + instead},
+		{[]string{"CUDA_ERROR_NO_DEVICE", "no CUDA-capable device", "no supported devices", "No visible GPU", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "driver version is insufficient"},
+			"the PJRT plugin finds no GPU that it can use: see what nvidia-smi says" + instead},
+		{[]string{"installed software versions", "Unexpected PJRT_", "struct_size", "failed to find symbol", "PJRT API version"},
+			"the PJRT plugin is of another version than this program can use: take one of the versions that go-xla names" + instead},
+		{[]string{"failed to dynamically load", "failed to load PJRT plugin"},
+			"the PJRT plugin cannot be loaded: it, or a library that it needs, is missing or damaged; put a whole one into the folder that PJRT_PLUGIN_LIBRARY_PATH names" + instead},
+		{[]string{"RESOURCE_EXHAUSTED", "out of memory"},
+			"the GPU has no memory left, other programs may hold it: see what nvidia-smi says" + instead},
+	} {
+		for _, w := range a.words {
+			if strings.Contains(text, w) {
+				return a.advice
+			}
+		}
+	}
+	return ""
+}
 
 // backendConfig is what compute.New would open, made safe.
 func backendConfig(linked []string) (string, error) {

@@ -1,6 +1,7 @@
 package pgcr_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -34,5 +35,38 @@ func TestBackendConfig(t *testing.T) {
 		if got != c.want || (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}
+	}
+}
+
+// A backend that does not open says in one line what to do. The texts are those of
+// go-xla v0.4.1 and of CUDA's PJRT plugin.
+func TestBackendThatDoesNotOpen(t *testing.T) {
+	var fails error
+	compute.Register("broken", func(string) (compute.Backend, error) { return nil, fails })
+	for _, c := range []struct{ text, want string }{
+		{"no plugins found for backend \"xla\" -- either use the absolute path", "there is no PJRT plugin for it that can be used here (one for CUDA is passed over where there is no NVIDIA GPU)"},
+		{`Plugin "cuda" for backend "xla" not found: available plugins found ["cpu"]`, "there is no PJRT plugin"},
+		{"backend \"xla\":: while creating plugin cuda: INTERNAL: no supported devices found for platform CUDA", "finds no GPU that it can use: see what nvidia-smi says"},
+		{"Unexpected PJRT_Client_Create_Args size: expected 120, got 96. Check installed software versions.", "is of another version than this program can use"},
+		{"tried to load \"/x/pjrt_c_api_cuda_plugin.so\", but failed to find symbol \"GetPjrtApi\",\nskipping", "is of another version"},
+		{"failed to dynamically load PJRT plugin from \"x\": \"libcudart.so.13: cannot open\"", "cannot be loaded: it, or a library that it needs, is missing or damaged"},
+		{"RESOURCE_EXHAUSTED: failed to allocate 75.3GiB", "the GPU has no memory left"},
+		{"the moon is in the way", `opening the backend "broken:cuda": the moon is in the way`},
+	} {
+		fails = errors.New(c.text)
+		backend, err := pgcr.OpenConfig("broken:cuda")
+		if backend != nil || err == nil {
+			t.Fatalf("%s: opened", c.text)
+		}
+		text := err.Error()
+		if !strings.Contains(text, c.want) || strings.Contains(text, "\n") || !strings.HasSuffix(text, strings.ReplaceAll(c.text, "\n", " ")) {
+			t.Errorf("%s: %s", c.text, text)
+		}
+		if helps := strings.Contains(text, "GOMLX_BACKEND=go:ops_sequential"); helps != !strings.Contains(c.text, "moon") {
+			t.Errorf("what to do instead, in %s", text)
+		}
+	}
+	if _, err := pgcr.OpenConfig("nowhere"); err == nil || !strings.Contains(err.Error(), `opening the backend "nowhere"`) {
+		t.Errorf("a backend that is not there: %v", err)
 	}
 }

@@ -11,3 +11,6 @@ func FuseAll(yes bool) { fusesAll = yes }
 
 // BackendConfig lets a test say what the program links.
 var BackendConfig = backendConfig
+
+// OpenConfig opens a backend anew.
+var OpenConfig = openConfig
