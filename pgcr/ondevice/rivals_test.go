@@ -3,7 +3,6 @@ package ondevice_test
 import (
 	"testing"
 
-	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/baselines/neural"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
@@ -24,13 +23,5 @@ func TestRivalsSameAsLoop(t *testing.T) {
 			want := play(t, sim.PlayMatch, envs.Bernoulli{}, a, runs, steps)
 			compare(t, play(t, ondevice.Player{Piece: 40}.Play, envs.Bernoulli{}, a, runs, steps), want)
 		})
-	}
-}
-
-// A policy without a script is left to the fallback.
-func TestWithoutScript(t *testing.T) {
-	refused := ondevice.Player{}.Play(t.Context(), match(envs.Linear{}, baselines.Random{}, 2, 10))
-	if refused == nil {
-		t.Error("a policy without a script was played")
 	}
 }

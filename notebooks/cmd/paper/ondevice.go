@@ -16,14 +16,20 @@ func (p *program) onDevice(e sim.Experiment, opt *sim.Options) error {
 	if p.ondevice == "off" {
 		return nil
 	}
+	backend, err := pgcr.OpenBackend(nil)
+	if err != nil {
+		return err
+	}
+	p.playOn(backend.Name(), e, opt)
+	return nil
+}
+
+// playOn is onDevice for a backend of that name.
+func (p *program) playOn(backend string, e sim.Experiment, opt *sim.Options) {
 	var player ondevice.Player
 	if p.ondevice == "auto" {
-		backend, err := pgcr.OpenBackend(nil)
-		if err != nil {
-			return err
-		}
-		if backend.Name() != "xla" {
-			return nil
+		if backend != "xla" {
+			return
 		}
 		var told sync.Map // reasons
 		player.Fallback = func(ctx context.Context, m sim.Match, why error) error {
@@ -33,10 +39,11 @@ func (p *program) onDevice(e sim.Experiment, opt *sim.Options) error {
 			return sim.PlayMatch(ctx, m)
 		}
 	}
-	opt.Player = player.Play
+	player.Tell = func(line string) { fmt.Fprintf(p.stderr, "%s\n", line) }
 	opt.Backend += " ondevice=" + p.ondevice
+	player.Backend = opt.Backend
+	opt.Player = player.Play
 	if p.stack == 0 { // one call plays all runs
 		opt.Stack = e.Runs
 	}
-	return nil
 }

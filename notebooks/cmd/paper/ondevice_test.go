@@ -4,8 +4,14 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/pgcr"
 )
 
 // -ondevice=on plays on the Go backend too, is recorded, and says what has no
@@ -33,5 +39,36 @@ func TestOnDevice(t *testing.T) {
 	}
 	if status, stderr := run("random", "yes"); status != 2 || !strings.Contains(stderr, `-ondevice is "yes", want auto, on or off`) {
 		t.Errorf("status %d: %s", status, stderr)
+	}
+}
+
+// With auto, on XLA, the host plays what the device cannot, and says so once; on
+// another backend it plays everything, and has nothing to say.
+func TestOnDeviceAuto(t *testing.T) {
+	e := sim.Experiment{Name: "auto", Problem: envs.Linear{}, Runs: 4, Steps: 8, Seed: 1, Contenders: []sim.Contender{
+		{Name: "random", Algorithm: baselines.Random{}}, {Name: "LinUCB", Algorithm: baselines.LinUCB{}}, {Name: "PGCR", Algorithm: pgcr.Config{}},
+	}}
+	for backend, want := range map[string]string{
+		"xla": `played by the host: ondevice: cannot be played on the device: baselines.LinUCB has no script
+played by the host: ondevice: cannot be played on the device: baselines.Random has no script
+`,
+		"Go Backend": "",
+	} {
+		var stderr bytes.Buffer
+		p := &program{stderr: &stderr}
+		p.ondevice, p.stack = "auto", 1
+		opt := sim.Options{Workers: 1, Stack: 1}
+		p.playOn(backend, e, &opt)
+		if _, err := e.Run(t.Context(), sim.Store{Dir: t.TempDir()}, opt); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(stderr.String(), "\n")
+		slices.Sort(lines)
+		if got := strings.Join(lines, ""); got != want {
+			t.Errorf("%s: %q, want %q", backend, got, want)
+		}
+		if played := opt.Backend != ""; played != (want != "") {
+			t.Errorf("%s: recorded as %q", backend, opt.Backend)
+		}
 	}
 }
