@@ -116,7 +116,7 @@ func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) e
 	bar.close()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		// Sim says so too, at length.
-		err = errors.Join(without(err, ctx.Err()), p.stopped(store, e, results), ctx.Err())
+		err = errors.Join(without(err, ctx.Err()), p.stopped(store, e, opt, results), ctx.Err())
 	}
 	if len(results) > 0 {
 		fmt.Fprintf(p.stdout, "\n%s: %d runs of %d steps\n", e.Name, e.Runs, e.Steps)
@@ -132,7 +132,7 @@ func (p *program) play(ctx context.Context, store sim.Store, e sim.Experiment) e
 }
 
 // stopped says what is kept of an experiment that was interrupted.
-func (p *program) stopped(store sim.Store, e sim.Experiment, results []*sim.Result) error {
+func (p *program) stopped(store sim.Store, e sim.Experiment, opt sim.Options, results []*sim.Result) error {
 	parts, err := store.Parts(e)
 	kept := len(results) * e.Runs
 	for _, part := range parts {
@@ -144,7 +144,11 @@ func (p *program) stopped(store sim.Store, e sim.Experiment, results []*sim.Resu
 	if p.stack != 1 {
 		hint = " (a smaller -stack loses less)"
 	}
-	fmt.Fprintf(p.stderr, "stopped: %d of %d runs of %s are kept, what was under way is lost%s, and the same command goes on from there\n", kept, e.Runs*len(e.Contenders), e.Name, hint)
+	lost := "what was under way is lost"
+	if opt.Player != nil {
+		lost, hint = "what was under way is lost, but for what the device plays", ""
+	}
+	fmt.Fprintf(p.stderr, "stopped: %d of %d runs of %s are kept, %s%s, and the same command goes on from there\n", kept, e.Runs*len(e.Contenders), e.Name, lost, hint)
 	p.told = true
 	return err
 }
