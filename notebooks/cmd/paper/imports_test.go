@@ -37,9 +37,13 @@ var allowed = map[string]struct{ folders, others []string }{
 		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{gonb}),
 	},
 	"notebooks/jupyter": {},
+	"notebooks/site": {
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
+		slices.Concat(gomlx, packed, plotting, locking, pages),
+	},
 	"notebooks/cmd/paper": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/jupyter", "notebooks/paper"},
-		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{"github.com/spf13"}),
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/jupyter", "notebooks/paper", "notebooks/site"},
+		slices.Concat(gomlx, packed, plotting, locking, terminal, pages, []string{"github.com/spf13"}),
 	},
 }
 
@@ -48,6 +52,7 @@ var (
 	gomlx    = []string{"github.com/gomlx", "github.com/pkg/errors", "github.com/gofrs/uuid", "github.com/go-logr/logr", "golang.org/x", "k8s.io/klog", "google.golang.org/protobuf"}
 	plotting = []string{"gonum.org/v1", "codeberg.org/go-fonts", "codeberg.org/go-latex", "codeberg.org/go-pdf", "git.sr.ht/~sbinet/gg", "github.com/ajstarks/svgo", "github.com/golang/freetype", "golang.org/x", "rsc.io/pdf"}
 	locking  = []string{"github.com/gofrs/flock", "golang.org/x/sys"}
+	pages    = []string{"github.com/yuin/goldmark", "github.com/wyatt915/treeblood", "github.com/microcosm-cc/bluemonday", "github.com/aymerick/douceur", "github.com/gorilla/css", "golang.org/x"}
 	terminal = []string{"github.com/schollz/progressbar", "github.com/mitchellh/colorstring", "github.com/rivo/uniseg", "golang.org/x"}
 )
 

@@ -15,6 +15,8 @@
 //	                            servers; paper kernel uninstall removes it
 //	paper synthetic DIR         write data in the form of the KKBox files, for
 //	                            -users users
+//	paper site DIR [NAME...]    write the notebooks as web pages, with the figures
+//	                            and the claims; see paper site -h
 //	paper bench                 time decisions, updates and whole steps on the
 //	                            backends, beside PyTorch and JAX
 //
@@ -152,7 +154,7 @@ func (p *program) commands() *cobra.Command {
 	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(flagError)
 	p.flags.declare(root, p.withData)
-	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.labCommand(), p.kernelCommand(), p.syntheticCommand(), p.benchCommand())
+	root.AddCommand(p.listCommand(), p.runCommand(), p.plotCommand(), p.tableCommand(), p.notebooksCommand(), p.reproduceCommand(), p.labCommand(), p.kernelCommand(), p.syntheticCommand(), p.benchCommand(), p.siteCommand())
 	return root
 }
 
