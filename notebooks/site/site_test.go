@@ -316,7 +316,7 @@ func TestFormulas(t *testing.T) {
 		`**$\mu$**`:              "<strong><math",
 		`\$x$`:                   "$x$",
 		"|a|\n|-|\n|$b$|":        "<td><math",
-		`## $\kappa$`:             "<math",
+		`## $\kappa$`:            "<math",
 		`$x<y$, a & b`:           "</math>, a &amp; b",
 		"$$a$$\n\n- $b$":         "<li><math",
 		`$\mathbf c$`:            "𝐜",
