@@ -352,7 +352,7 @@ func (s benchShape) steps(runs int) []envs.Transition {
 
 // device times updates and steps that the device repeats by itself.
 func (b *bench) device(ctx context.Context, s benchShape, at paper.Timing) error {
-	if s.spec.State > 0 || !b.wants(at, "update") && !b.wants(at, "step") {
+	if !b.wants(at, "update") && !b.wants(at, "step") {
 		return nil
 	}
 	seeds := make([]uint64, at.Runs)
@@ -363,7 +363,7 @@ func (b *bench) device(ctx context.Context, s benchShape, at paper.Timing) error
 	if err != nil {
 		return err
 	}
-	script, err := policy.(*pgcr.Agent).Script(false)
+	script, err := policy.(*pgcr.Agent).Script(s.spec.State > 0)
 	if err != nil {
 		return err
 	}
@@ -374,7 +374,7 @@ func (b *bench) device(ctx context.Context, s benchShape, at paper.Timing) error
 	if b.wants(at, "update") {
 		b.add(at, "update", []time.Duration{each})
 	}
-	if !b.wants(at, "step") {
+	if s.problem == nil || !b.wants(at, "step") {
 		return nil
 	}
 	// The recorder hears of the steps of a piece when the device has played it. In
