@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// withJupyter puts a JupyterLab on PATH that writes what it is started with to a
+// file and says that it is there, and makes the shell's kernel.
+func withJupyter(t *testing.T, s *shell) (started string) {
+	t.Helper()
+	goPath, err := goProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	started = filepath.Join(bin, "started")
+	lab := `#!/bin/sh
+if [ "$1" = --version ]; then echo 4.2.5; exit; fi
+{ echo "$*"; env; cat "$JUPYTER_PATH/kernels/gonb/kernel.json" "$JUPYTER_PATH/kernels/gonb/bin/go"; } > '` + started + `'
+trap 'exit 0' TERM
+echo '{"url": "http://127.0.0.1:8888/", "token": "secret"}' > "$JUPYTER_RUNTIME_DIR/jpserver-1.json"
+while :; do sleep 0.05; done
+`
+	writeFile(t, filepath.Join(bin, "jupyter-lab"), lab)
+	if err := os.Chmod(filepath.Join(bin, "jupyter-lab"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", strings.Join([]string{bin, filepath.Dir(goPath), "/usr/bin", "/bin"}, string(filepath.ListSeparator)))
+	t.Setenv("DISPLAY", "")
+	t.Setenv("WAYLAND_DISPLAY", "")
+	t.Setenv("SSH_CONNECTION", "a b")
+	t.Setenv("JUPYTER_PATH", "")
+	t.Setenv("JUPYTER_DATA_DIR", filepath.Join(s.dir, "data of the user"))
+	s.install = func(context.Context, string, io.Writer) (string, error) { return filepath.Join(s.dir, "programs"), nil }
+	return started
+}
+
+// ready is a buffer that tells when it holds a line of an address.
+type ready struct {
+	mu  sync.Mutex
+	b   bytes.Buffer
+	now func()
+}
+
+func (r *ready) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if bytes.Contains(p, []byte("http")) {
+		r.now()
+	}
+	return r.b.Write(p)
+}
+
+func TestLab(t *testing.T) {
+	s := newShell(t)
+	started := withJupyter(t, s)
+	lab := func(args ...string) (jupyter string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		shown := &ready{now: cancel} // Ctrl-C
+		s.stdout = shown
+		s.runContext(ctx, 0, append([]string{"lab"}, args...)...)
+		s.stdout = &s.out
+		s.contains(s.err.String(), "Jupyter and its kernels have ended")
+		text, err := os.ReadFile(started)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shown.b.String() + string(text)
+	}
+	root := filepath.Join(s.dir, "repository")
+	s.contains(lab(),
+		"JupyterLab 4.2.5 has the notebooks, until Ctrl-C, at\nhttp://127.0.0.1:8888/lab?token=secret\n",
+		"--notebook-dir="+filepath.Join(root, "notebooks"),
+		// What the headless runner gives a cell, this kernel gives it too.
+		filepath.Join(s.dir, "programs", "gonb"), `"GOFLAGS": "-mod=readonly"`, `"GOMLX_NO_AUTO_INSTALL": "1"`, "build '-ldflags=-s -w'",
+		"/bin:"+filepath.Join(s.dir, "programs")+":",
+	)
+	// Flags are settings of the notebooks.
+	out := filepath.Join(s.dir, "elsewhere")
+	s.contains(lab("toy-linear", "-scale", "0.5", "-out", out), "/lab/tree/toy-linear.ipynb?token=secret\n", "PAPER_SCALE=0.5\n", "PAPER_OUT="+out+"\n")
+}
+
+func TestLabFails(t *testing.T) {
+	s := newShell(t)
+	withJupyter(t, s)
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"lab toy-linaer", 2, "no notebook toy-linaer.ipynb"},
+		{"lab theory toy-linear", 2, "1"},
+		{"lab -port 0", 2, "-port is 0, want 1 to 65535"},
+		{"lab -port 65536", 2, "-port is 65536"},
+		{"lab -browser -no-browser", 2, "exclude each other"},
+		{"kernel", 2, "paper kernel install, or paper kernel uninstall"},
+		{"kernel remove", 2, "remove"},
+		{"kernel install all", 2, "all"},
+	} {
+		s.run(c.status, strings.Fields(c.args)...)
+		s.oneLine(c.want)
+	}
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("VIRTUAL_ENV", "")
+	s.run(1, "lab")
+	s.oneLine("Jupyter is not installed; this installs it: ")
+	s.run(1, "kernel", "install")
+	s.oneLine("go is not on PATH")
+}
+
+func TestKernelInstall(t *testing.T) {
+	s := newShell(t)
+	withJupyter(t, s)
+	root, folder := filepath.Join(s.dir, "repository"), filepath.Join(s.dir, "data of the user", "kernels", "gonb")
+	writeFile(t, filepath.Join(root, "go.mod"), "")
+	said := func(want string) {
+		t.Helper()
+		if s.out.String() != want {
+			t.Errorf("it says %q, want %q", &s.out, want)
+		}
+	}
+	installed := fmt.Sprintf("the kernel \"Go (gonb)\" of %s is installed in %s\n", root, folder)
+	for range 2 {
+		s.run(0, "kernel", "install")
+		said(installed)
+	}
+	other := newShell(t)
+	other.install = s.install
+	other.run(1, "kernel", "install")
+	other.oneLine(folder + " belongs to " + root + ": -force replaces it")
+	other.run(0, "kernel", "install", "-force")
+	other.contains(other.out.String(), "it takes the place of "+root+"\n")
+	writeFile(t, filepath.Join(other.dir, "repository", "go.mod"), "")
+	s.run(1, "kernel", "uninstall")
+	s.oneLine("-force removes it")
+	other.run(0, "kernel", "uninstall")
+	other.contains(other.out.String(), "is removed from "+folder)
+	s.run(0, "kernel", "uninstall")
+	said("no kernel is installed in " + folder + "\n")
+}
