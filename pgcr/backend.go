@@ -11,11 +11,18 @@ import (
 	"github.com/gomlx/compute"
 )
 
+// SequentialGo is the configuration in which the Go backend is used: one operation
+// at a time, and in the order in which the graph has them. The backend's own order
+// puts products between an exponential and what it is of; after a vectorised
+// product, math.Exp takes fifty times as long on some processors, until something
+// larger is copied.
+const SequentialGo = "go:ops_sequential,creation_order"
+
 // OpenBackend returns the given backend or, where it is nil, the default one of
 // GoMLX, compute.New(), which is opened once for all agents of the program.
 //
 // The Go backend's own default, go:ops_parallel, can block for ever in graphs
-// that stack runs. Where nothing says otherwise, go:ops_sequential takes its
+// that stack runs. Where nothing says otherwise, SequentialGo takes its
 // place; where the environment asks for it, that is an error.
 func OpenBackend(backend compute.Backend) (compute.Backend, error) {
 	if backend != nil {
@@ -102,7 +109,7 @@ func backendConfig(linked []string) (string, error) {
 		config = linked[0]
 	}
 	if config == "go" {
-		config = "go:ops_sequential"
+		config = SequentialGo
 	}
 	return config, nil
 }

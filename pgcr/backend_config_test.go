@@ -18,8 +18,8 @@ func TestBackendConfig(t *testing.T) {
 		env, byDefault string
 		want, fails    string // the configuration, or a part of the error
 	}{
-		{linked: []string{"go"}, want: "go:ops_sequential"},
-		{linked: []string{"go"}, byDefault: "xla", want: "go:ops_sequential"},
+		{linked: []string{"go"}, want: pgcr.SequentialGo},
+		{linked: []string{"go"}, byDefault: "xla", want: pgcr.SequentialGo},
 		{linked: []string{"go", "xla"}, byDefault: "xla", want: "xla"},
 		{linked: []string{"go"}, byDefault: "go:ops_sequential,parallelism=0", want: "go:ops_sequential,parallelism=0"},
 		{linked: []string{"go", "xla"}, env: "xla:cuda", want: "xla:cuda"},

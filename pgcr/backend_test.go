@@ -17,7 +17,7 @@ var backend compute.Backend
 
 func TestMain(m *testing.M) {
 	if _, set := os.LookupEnv(compute.ConfigEnvVar); !set {
-		compute.DefaultConfig = "go:ops_sequential"
+		compute.DefaultConfig = pgcr.SequentialGo
 	}
 	backend = compute.MustNew()
 	os.Exit(m.Run())

@@ -33,7 +33,8 @@ type Config struct {
 	ControlVariate bool
 
 	// Backend runs the graphs; default: the one of OpenBackend, which the importer
-	// of a backend chooses. The Go backend must be made as "go:ops_sequential".
+	// of a backend chooses. The Go backend must be made
+	// as SequentialGo, or at least with the option ops_sequential.
 	Backend compute.Backend `json:"-"`
 }
 

@@ -14,3 +14,16 @@ var BackendConfig = backendConfig
 
 // OpenConfig opens a backend anew.
 var OpenConfig = openConfig
+
+// TakeApart sets the size of a state from which contexts are taken apart, and
+// returns what it was.
+func TakeApart(from int) (before int) {
+	before, minState = minState, from
+	return before
+}
+
+// The orders of contexts.
+var (
+	ByStep    = byStep
+	ByContext = byContext
+)

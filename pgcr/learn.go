@@ -13,13 +13,15 @@ type learner struct {
 	sessions bool // whether the problem has them
 	sarsa    bool // whether targets look a step ahead
 
+	split    int       // S, where the contexts are taken apart, or 0
 	units    int       // H, of the last hidden layer
 	steps    []int     // scratch: the steps of one run's batch
 	rival    []float32 // scratch: one context
-	contexts *Contexts // all candidates of the batch, B*M
+	state    *Contexts // the states of the batch, B; nil unless the contexts are taken apart
+	contexts *Contexts // all candidates of the batch, B*M, or their items, slot by slot
 	chosen   *Contexts // the chosen ones, B
 	next     *Contexts // those chosen at the next step, B; nil unless sarsa
-	rivals   *Contexts // those from the same session, C*B, rival by rival; nil without sessions
+	rivals   *Contexts // those from the same session, C*B, rival by rival, or their items; nil without sessions
 	picked   *tensors.Tensor
 	reward   *tensors.Tensor
 	mask     *tensors.Tensor
@@ -34,7 +36,8 @@ type learner struct {
 // rivals are nil.
 type updateInputs struct {
 	actor, critic          []*Node // parameters and moments
-	columns, rows          *Node   // contexts of the batch: [R, W, B*M], [R, B*M, W]
+	state, stateRows       *Node   // [R, S, B], [R, B, S], where contexts and rivals are taken apart, or nil
+	columns, rows          *Node   // contexts of the batch, [R, W, B*M], [R, B*M, W], or what StateItems has of them
 	chosen, chosenRows     *Node   // [R, W, B], [R, B, W]
 	picked                 *Node   // 1 where a context is the chosen one, else 0; [R, B*M]
 	reward                 *Node   // [R, B]
@@ -58,14 +61,14 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	b, m := in.batch, in.candidates
 	ka, kc := len(in.actor)/3, len(in.critic)/3
 
-	scores := actor.Apply(in.actor[:ka], in.columns, in.rows, in.mask)
+	scores := in.apply(actor, in.actor[:ka], in.columns, in.rows, in.mask)
 	var rivals Pass
 	var rivalScores *Node
 	if in.rivalRows != nil {
-		rivals = actor.Apply(in.actor[:ka], in.rivals, in.rivalRows, in.mask)
+		rivals = in.apply(actor, in.actor[:ka], in.rivals, in.rivalRows, in.mask)
 		rivalScores = Reshape(rivals.Output, in.run, -1, b)
 	}
-	marginal, pull := estimator.Estimate(scores.Output, rivalScores, in.kappa, m)
+	marginal, pull := estimator.Estimate(in.byStep(scores.Output), rivalScores, in.kappa, m)
 	marginalChosen := in.pick(marginal)
 
 	var value Pass
@@ -90,7 +93,7 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	}
 	criticNext := Step(in.critic, criticGrads, in.criticSize, in.criticEps)
 
-	actionValue := critic.Apply(criticNext[:kc], in.columns, in.rows, nil).Output
+	actionValue := in.byStep(in.apply(critic, criticNext[:kc], in.columns, in.rows, nil).Output)
 	if c.ControlVariate {
 		actionValue = ControlVariate(actionValue)
 	}
@@ -98,13 +101,38 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 		actionValue = Mul(actionValue, in.ready)
 	}
 	dScores, dRivals := pull(actorSlope(actionValue, b))
-	actorGrads := scores.Gradient(dScores, in.rows)
+	actorGrads := scores.Gradient(in.byContext(dScores), in.rows)
 	if rivalScores != nil && dRivals != nil {
 		for i, g := range rivals.Gradient(Reshape(dRivals, in.run, -1), in.rivalRows) {
 			actorGrads[i] = Add(actorGrads[i], g)
 		}
 	}
 	return append(Step(in.actor, actorGrads, in.actorSize, in.actorEps), criticNext...)
+}
+
+// apply is a forward pass over contexts or rivals.
+func (in updateInputs) apply(n Network, params []*Node, columns, rows, mask *Node) Pass {
+	if in.state != nil {
+		return n.ForwardStateItems(params, StateItems{in.state, in.stateRows, columns, rows}, mask)
+	}
+	return n.Apply(params, columns, rows, mask)
+}
+
+// byStep puts values of all contexts in the order of the steps, in which they
+// stand already unless they are taken apart.
+func (in updateInputs) byStep(x *Node) *Node {
+	if in.state != nil {
+		return byStep(x, in.batch)
+	}
+	return x
+}
+
+// byContext is the inverse of byStep.
+func (in updateInputs) byContext(x *Node) *Node {
+	if in.state != nil {
+		return byContext(x, in.batch)
+	}
+	return x
 }
 
 // pick takes the chosen ones out of values of all contexts: [R, B*M] becomes
@@ -130,21 +158,26 @@ func newLearner(a *Agent, sessions bool) (*learner, error) {
 	} else if err := a.estimator.Check(b, m); err != nil {
 		return nil, err
 	}
+	if a.spec.State >= minState {
+		l.split = a.spec.State
+	}
 	for _, input := range []struct {
-		contexts **Contexts
-		n        int
-		rows     bool
+		contexts   **Contexts
+		n          int
+		dim, width int
+		rows       bool
 	}{
-		{&l.contexts, b * m, true},
-		{&l.chosen, b, true},
-		{&l.next, b, false},
-		{&l.rivals, count * b, true},
+		{&l.state, b, l.split, l.split, true},
+		{&l.contexts, b * m, dim - l.split, Width(dim) - l.split, true},
+		{&l.chosen, b, dim, Width(dim), true},
+		{&l.next, b, dim, Width(dim), false},
+		{&l.rivals, count * b, dim - l.split, Width(dim) - l.split, true},
 	} {
-		if input.contexts == &l.next && !l.sarsa || input.n == 0 {
+		if input.contexts == &l.next && !l.sarsa || input.n*input.dim == 0 {
 			continue
 		}
 		var err error
-		if *input.contexts, err = NewContexts(a.backend, runs, input.n, dim, input.rows); err != nil {
+		if *input.contexts, err = newContexts(a.backend, runs, input.n, input.dim, input.width, input.rows); err != nil {
 			return nil, err
 		}
 	}
@@ -180,7 +213,10 @@ func newLearner(a *Agent, sessions bool) (*learner, error) {
 			in.next, in.discount, in.ready, rest = rest[0], rest[1], rest[2], rest[3:]
 		}
 		if l.rivals != nil {
-			in.rivals, in.rivalRows = rest[0], rest[1]
+			in.rivals, in.rivalRows, rest = rest[0], rest[1], rest[2:]
+		}
+		if l.state != nil {
+			in.state, in.stateRows = rest[0], rest[1]
 		}
 		return updateGraph(c, a.estimator, a.actor.Network, a.critic.Network, in)
 	})
@@ -212,6 +248,9 @@ func (l *learner) update(a *Agent) error {
 	if l.rivals != nil {
 		args = append(args, l.rivals.Columns(), l.rivals.Rows())
 	}
+	if l.state != nil {
+		args = append(args, l.state.Columns(), l.state.Rows())
+	}
 	results, err := l.exec.Call(args...)
 	if err != nil {
 		return err
@@ -222,7 +261,7 @@ func (l *learner) update(a *Agent) error {
 
 // fill draws a batch of each run into the inputs.
 func (l *learner) fill(a *Agent) error {
-	b, m := a.config.BatchSize, a.spec.Candidates
+	b, m, d := a.config.BatchSize, a.spec.Candidates, a.spec.Dim
 	return l.edit(func(in batchValues) {
 		clear(in.picked)
 		for r := range a.Runs() {
@@ -236,8 +275,15 @@ func (l *learner) fill(a *Agent) error {
 			a.replay.Draw(l.steps, r, rand.New(s.batch))
 			for i, step := range l.steps {
 				contexts, at := a.replay.Contexts(r, step)
-				in.contexts.Write(r, i*m, contexts)
-				in.chosen.Write(r, i, contexts[at*a.spec.Dim:(at+1)*a.spec.Dim])
+				if l.state == nil {
+					in.contexts.Write(r, i*m, contexts)
+				} else {
+					in.state.Write(r, i, contexts[:l.split])
+					for slot := range m {
+						in.contexts.Write(r, slot*b+i, contexts[slot*d+l.split:(slot+1)*d])
+					}
+				}
+				in.chosen.Write(r, i, contexts[at*d:(at+1)*d])
 				in.picked[(r*b+i)*m+at] = 1
 				in.reward[r*b+i] = a.replay.Reward(r, step)
 			}
@@ -256,7 +302,7 @@ func (l *learner) fill(a *Agent) error {
 				for i, step := range l.steps {
 					for j := range a.estimator.Rivals(m) {
 						a.replay.Rival(l.rival, r, step, rng)
-						in.rivals.Write(r, j*b+i, l.rival)
+						in.rivals.Write(r, j*b+i, l.rival[l.split:])
 					}
 				}
 			}
@@ -267,14 +313,14 @@ func (l *learner) fill(a *Agent) error {
 
 // batchValues gives access to the values of the inputs.
 type batchValues struct {
-	contexts, chosen, next, rivals        ContextWriter
+	contexts, chosen, next, rivals, state ContextWriter
 	picked, reward, discount, ready, mask []float32
 }
 
 // edit calls f with the values of all inputs, to be changed in place.
 func (l *learner) edit(f func(in batchValues)) error {
 	inputs := []*tensors.Tensor{l.picked, l.reward, l.discount, l.ready, l.mask}
-	for _, c := range []*Contexts{l.contexts, l.chosen, l.next, l.rivals} {
+	for _, c := range []*Contexts{l.contexts, l.chosen, l.next, l.rivals, l.state} {
 		inputs = append(inputs, c.Columns(), c.Rows())
 	}
 	return EditInputs(inputs, func(v [][]float32) {
@@ -282,6 +328,7 @@ func (l *learner) edit(f func(in batchValues)) error {
 			picked: v[0], reward: v[1], discount: v[2], ready: v[3], mask: v[4],
 			contexts: l.contexts.Writer(v[5], v[6]), chosen: l.chosen.Writer(v[7], v[8]),
 			next: l.next.Writer(v[9], v[10]), rivals: l.rivals.Writer(v[11], v[12]),
+			state: l.state.Writer(v[13], v[14]),
 		})
 	})
 }

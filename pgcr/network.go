@@ -102,9 +102,10 @@ type Pass struct {
 
 	network Network
 	params  []*Node
-	hidden  []*Node // h_l, [R, H_l, n]
-	last    *Node   // the output weights under the dropout mask, [R, 1, H_L]
-	mask    *Node   // or nil
+	hidden  []*Node     // h_l, [R, H_l, n]
+	last    *Node       // the output weights under the dropout mask, [R, 1, H_L]
+	mask    *Node       // or nil
+	split   *StateItems // of contexts that were taken apart, or nil
 }
 
 // Forward applies the network to contexts, [R, Width, n].
@@ -196,7 +197,7 @@ func (p Pass) Gradient(loss, rows *Node) []*Node {
 		}
 		u = Mul(active(p.hidden[l-1]), matMul(Transpose(back, 1, 2), u))
 	}
-	grads[0] = matMul(u, rows)
+	grads[0] = p.firstGradient(u, rows)
 	if scale != nil {
 		grads[0] = Mul(grads[0], scale)
 	}
@@ -216,12 +217,20 @@ func (p Pass) outputGradient(loss, u, rows *Node) *Node {
 	// matrix u h_{L-1}^T, which the gradient of W_L needs anyway.
 	var dv *Node
 	if last == 0 {
-		dv = ReduceSum(Mul(p.params[0], matMul(u, rows)), 2)
+		dv = ReduceSum(Mul(p.params[0], p.firstGradient(u, rows)), 2)
 	} else {
 		dv = ReduceSum(Mul(p.params[2*last-1], matMulT(u, p.hidden[last-1])), 2)
 		dv = Add(dv, ReduceSum(Mul(p.params[2*last], ReduceAndKeep(u, ReduceSum, 2)), 2))
 	}
 	return Reshape(dv, dims[0], 1, dims[1])
+}
+
+// firstGradient is the sum over contexts of u_1 c^T, [R, H_1, Width].
+func (p Pass) firstGradient(u, rows *Node) *Node {
+	if p.split != nil {
+		return p.split.product(u)
+	}
+	return matMul(u, rows)
 }
 
 // active is 1 where a unit is active and 0 where it is not.

@@ -122,16 +122,21 @@ func Step(params, grads []*graph.Node, size, eps *graph.Node) []*graph.Node {
 
 // Contexts is an input of contexts in the two layouts that Network takes.
 type Contexts struct {
-	n, dim  int
-	columns *tensors.Tensor // [R, Width, n]
-	rows    *tensors.Tensor // [R, n, Width], or nil
+	n, dim, width int
+	columns       *tensors.Tensor // [R, Width, n]
+	rows          *tensors.Tensor // [R, n, Width], or nil
 }
 
 // NewContexts makes an input of n contexts of dim features a run. withRows says
 // whether a gradient is to be taken, for which Rows is needed.
 func NewContexts(backend compute.Backend, runs, n, dim int, withRows bool) (*Contexts, error) {
-	c := &Contexts{n: n, dim: dim}
-	width := Width(dim)
+	return newContexts(backend, runs, n, dim, Width(dim), withRows)
+}
+
+// newContexts makes an input of contexts, or of a part of them, that take so many
+// rows, in which there is a 1 after the features if there is room.
+func newContexts(backend compute.Backend, runs, n, dim, width int, withRows bool) (*Contexts, error) {
+	c := &Contexts{n: n, dim: dim, width: width}
 	var err error
 	if c.columns, err = NewInput(backend, runs, width, n); err != nil {
 		return nil, err
@@ -140,6 +145,9 @@ func NewContexts(backend compute.Backend, runs, n, dim int, withRows bool) (*Con
 		if c.rows, err = NewInput(backend, runs, n, width); err != nil {
 			return nil, err
 		}
+	}
+	if width == dim {
+		return c, nil
 	}
 	return c, EditInputs([]*tensors.Tensor{c.columns, c.rows}, func(values [][]float32) {
 		for i := range runs * n {
@@ -172,18 +180,18 @@ func (c *Contexts) Writer(columns, rows []float32) ContextWriter {
 	if c == nil {
 		return ContextWriter{}
 	}
-	return ContextWriter{n: c.n, dim: c.dim, columns: columns, rows: rows}
+	return ContextWriter{n: c.n, dim: c.dim, width: c.width, columns: columns, rows: rows}
 }
 
 // A ContextWriter lays contexts out as Network takes them.
 type ContextWriter struct {
-	n, dim        int
+	n, dim, width int
 	columns, rows []float32
 }
 
 // Write sets the columns first, first+1, ... of run r to contexts, [count, D].
 func (w ContextWriter) Write(r, first int, contexts []float32) {
-	count, width := len(contexts)/w.dim, Width(w.dim)
+	count, width := len(contexts)/w.dim, w.width
 	columns := w.columns[r*width*w.n : (r+1)*width*w.n]
 	for i := range count {
 		at := first + i

@@ -22,7 +22,8 @@ type Settings struct {
 	Discount float64
 
 	// Backend runs the graphs; default: compute.New(), which the importer of a
-	// backend chooses. On the Go backend it must be "go:ops_sequential".
+	// backend chooses. On the Go backend it must be pgcr.SequentialGo, or at
+	// least have the option ops_sequential.
 	Backend compute.Backend `json:"-"`
 }
 

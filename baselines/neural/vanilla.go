@@ -33,7 +33,8 @@ type VanillaPG struct {
 	Discount    float64    // gamma, in [0, 1]; default 0, a bandit
 
 	// Backend runs the graphs; default: compute.New(), which the importer of a
-	// backend chooses. On the Go backend it must be "go:ops_sequential".
+	// backend chooses. On the Go backend it must be pgcr.SequentialGo, or at
+	// least have the option ops_sequential.
 	Backend compute.Backend `json:"-"`
 }
 

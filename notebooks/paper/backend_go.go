@@ -2,4 +2,6 @@
 
 package paper
 
-const defaultBackend = "go:ops_sequential,parallelism=0"
+import "github.com/contextrec/contextrec/pgcr"
+
+const defaultBackend = pgcr.SequentialGo + ",parallelism=0"

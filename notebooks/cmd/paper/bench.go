@@ -148,7 +148,7 @@ func benchBackends() []string {
 	if config := os.Getenv(compute.ConfigEnvVar); config != "" {
 		return []string{config}
 	}
-	configs := []string{"go:ops_sequential,parallelism=0"}
+	configs := []string{pgcr.SequentialGo + ",parallelism=0"}
 	if slices.Contains(compute.List(), "xla") {
 		configs = append(configs, "xla:cpu", "xla:cuda")
 	}
