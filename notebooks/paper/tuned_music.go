@@ -53,7 +53,7 @@ var (
 	}
 	tunedMusicState = tunedMusic{
 		pgcr:          musicPGCR(musicStateHidden, 0.0003),
-		vanilla:       musicVanilla(musicStateHidden, 0.001),
+		vanilla:       musicVanilla(musicStateHidden, 0.01),
 		epsilonGreedy: neural.EpsilonGreedy{Settings: musicValues(musicStateHidden, 0.0001)},
 		greedy:        neural.Greedy{Settings: musicValues(musicStateHidden, 0.0001)},
 		glmUCB:        baselines.GLMUCB{Alpha: 0.3},
