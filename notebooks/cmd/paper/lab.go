@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -78,6 +80,9 @@ func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
 	if f.log {
 		opt.Log = p.stderr
 	}
+	// A terminal that is closed ends it too.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
 	// What begins when pages are there ends with the server.
 	served, end := context.WithCancel(ctx)
 	defer end()
