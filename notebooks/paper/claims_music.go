@@ -59,7 +59,7 @@ func musicClaims(stateless, state evidence) []Claim {
 	for _, b := range bandits {
 		six.Parts = append(six.Parts, state.earnsMore(VanillaPG, b, lastTenth))
 	}
-	six.Parts = append(six.Parts, state.earnsMore(PGCR, VanillaPG, lastTenth), state.averages(PGCRDiscounted, PGCRVariate, LinUCB, Greedy, Random, TrueProbabilities, LabelOracle))
+	six.Parts = append(six.Parts, state.earnsMore(PGCR, VanillaPG, lastTenth), state.averages(PGCRDiscounted, LinUCB, Greedy, Random, TrueProbabilities, LabelOracle))
 	return []Claim{five, six}
 }
 

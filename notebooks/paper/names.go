@@ -36,7 +36,6 @@ const (
 
 	// Ours, in the music experiment with states.
 	PGCRDiscounted = "PGCR, gamma 0.9"
-	PGCRVariate    = "PGCR, control variate"
 
 	// References of the music experiments, see [References].
 	TrueProbabilities = "true probabilities"
@@ -53,7 +52,6 @@ var Palette = map[string]int{
 	Greedy: 4, Dropout0: 4,
 	ThompsonWide: 11, // the colour of Thompson with other dashes
 	PGCRPaper:    5, Dropout33: 5, PGCRDiscounted: 5,
-	PGCRVariate: 8,
 	VanillaPG:   6,
 	Random:      7,
 	LinUCB:      10, // the colour of GLM-UCB with other dashes
