@@ -52,9 +52,9 @@ var Palette = map[string]int{
 	Greedy: 4, Dropout0: 4,
 	ThompsonWide: 11, // the colour of Thompson with other dashes
 	PGCRPaper:    5, Dropout33: 5, PGCRDiscounted: 5,
-	VanillaPG:   6,
-	Random:      7,
-	LinUCB:      10, // the colour of GLM-UCB with other dashes
+	VanillaPG: 6,
+	Random:    7,
+	LinUCB:    10, // the colour of GLM-UCB with other dashes
 }
 
 // Titles are the titles of the experiments' figures by the experiments' names.
