@@ -19,6 +19,29 @@
 // # Which
 //
 // A [Player] plays problems with PotentialOutcomes and policies with a
-// [pgcr.Script]. It leaves all others to its Fallback, and refuses them without
-// one.
+// [pgcr.Script], in sessions too. It leaves all others to its Fallback, and refuses
+// them without one.
+//
+// Where contexts are made of codes by a [FeatureTable], the history holds codes,
+// and the device makes contexts of them. Only so can contexts depend on what was
+// chosen before: the tape says at which steps that was, and the device looks up
+// what it chose there.
+//
+// # Memory
+//
+// The history of all steps lies on the device, and once more while a piece is
+// added to it. A run's step takes 4 bytes a feature, with the features of a
+// candidate and one more rounded up to a multiple of 16, and 8; with codes 4 bytes
+// a candidate and 8, and with S choices as the state 4*S and 8 more. That is 68
+// bytes for the paper's music with states, with 10 candidates and 3 choices: 1.7 GB
+// for 5 runs of 5 million steps, and 48 bytes, 1.2 GB, without states. The features of
+// 360,000 songs take 143 MB, and what an update makes of a batch some tens of MB.
+//
+// # Interruptions
+//
+// A match with a Folder is kept there about once a minute, and at an interrupt:
+// parameters and what was chosen. The tape comes again from the seeds, so the next
+// Play of the match goes on to the same end, to the last bit if the program is
+// compiled to the same one. On a GPU, XLA may choose among its kernels anew, unless
+// XLA_FLAGS has --xla_gpu_autotune_level=0.
 package ondevice

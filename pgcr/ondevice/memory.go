@@ -18,7 +18,7 @@ func (g *game) explain(err error) error {
 	history, features := g.footprint()
 	of := ""
 	if features > 0 {
-		of = fmt.Sprintf(" and %s of features", gib(features))
+		of = fmt.Sprintf(", and %s of features", gib(features))
 	}
 	return fmt.Errorf("ondevice: the device's memory is too small: the history of %d runs of %d steps takes %s, twice that while it grows%s; fewer runs at a time need less (sim.Options.Stack, flag -stack), and so do fewer steps (sim.Experiment.Scale, flag -scale): %w",
 		g.runs(), g.match.Steps, gib(history), of, err)

@@ -79,21 +79,28 @@ func (s small) NewSharedBuffer(device compute.DeviceNum, shape shapes.Shape) (co
 }
 
 // A match that does not fit says how much it asks for and what would need less.
-// 2 runs of 100,000 steps, each of 5 candidates of 48 values (40 features, rounded
-// up to a multiple of 16 with the bias), a slot and a reward, of 4 bytes:
-// 193,600,000 bytes, 0.18 GiB.
+//
+// 2 runs of 100,000 steps, each of 5 candidates of 48 values (40 features and one
+// more, rounded up to a multiple of 16), a slot and a reward, of 4 bytes each:
+// 193,600,000 bytes, 0.18 GiB. 5 runs of 5 million steps of music, each of 10 songs, 3
+// choices, and a slot, a reward, a feedback and a song: 1,700,000,000 bytes, 1.58 GiB.
 func TestOutOfMemory(t *testing.T) {
 	backend, err := compute.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := match(envs.Linear{}, pgcr.Config{Backend: small{backend, 1 << 20}}, 2, 100_000)
-	err = ondevice.Player{}.Play(t.Context(), m)
-	if !errors.Is(err, errExhausted) {
-		t.Fatal(err)
-	}
-	const want = "the history of 2 runs of 100000 steps takes 0.18 GiB, twice that while it grows; fewer runs at a time need less (sim.Options.Stack, flag -stack), and so do fewer steps (sim.Experiment.Scale, flag -scale)"
-	if !strings.Contains(err.Error(), want) {
-		t.Errorf("%v, want %s", err, want)
+	a := pgcr.Config{Backend: small{backend, 1 << 20}}
+	for want, m := range map[string]sim.Match{
+		"the history of 2 runs of 100000 steps takes 0.18 GiB, twice that while it grows;":                            match(envs.Linear{}, a, 2, 100_000),
+		"the history of 5 runs of 5000000 steps takes 1.58 GiB, twice that while it grows, and 0.00 GiB of features;": match(kkbox.MusicState{Source: songs}, a, 5, 5_000_000),
+	} {
+		err = ondevice.Player{}.Play(t.Context(), m)
+		if !errors.Is(err, errExhausted) {
+			t.Fatal(err)
+		}
+		want += " fewer runs at a time need less (sim.Options.Stack, flag -stack), and so do fewer steps (sim.Experiment.Scale, flag -scale)"
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
