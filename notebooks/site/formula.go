@@ -51,7 +51,7 @@ var (
 	annotation = regexp.MustCompile(`(?s)\s*<annotation.*</annotation>`)
 
 	// A letter after a function's name stands apart.
-	function = regexp.MustCompile(`(\\(?:log|exp|max|min))\s*(\\(?:hat|mu|nu|kappa|theta|frac)\b|[A-Za-z])`)
+	function = regexp.MustCompile(`(\\(?:log|exp|max|min))\s*(\\(?:hat|mu|nu|kappa|theta|frac)|[A-Za-z])`)
 )
 
 // braced puts braces around the arguments of fractions, which TeX lets be single
