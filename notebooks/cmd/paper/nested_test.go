@@ -9,7 +9,8 @@ import (
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
-// The kernel is a module of its own, which go test ./... passes by.
+// The kernel is a module of its own, which go test ./... passes by. Its tests in
+// a browser take minutes and are run by themselves.
 func TestKernelModule(t *testing.T) {
 	root, err := paper.Root(".")
 	if err != nil {

@@ -1,0 +1,524 @@
+// Package browser tests in a real browser, Chromium without a window, what users
+// see: the notebooks in Jupyter Notebook, as they are stored and after all cells
+// were run, and the pages of the command paper site.
+//
+//	go -C notebooks/kernel test ./browser -screenshots DIR
+//
+// keeps a picture of each page. The tests need chromium and jupyter-notebook 6
+// on PATH, as Debian's packages install them, and say so where they are missing.
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-rod/rod"
+	"github.com/go-rod/rod/lib/launcher"
+	"github.com/go-rod/rod/lib/proto"
+)
+
+var screenshots = flag.String("screenshots", "", "folder for pictures of the pages")
+
+// patience is for one page, whose cells are compiled on a machine that does other
+// things as well.
+const patience = 5 * time.Minute
+
+// programs finds what the tests need and cannot build.
+func programs(t *testing.T, names ...string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Skipf("skipped: %s is not on PATH (Debian: apt-get install --no-install-recommends chromium jupyter-notebook)", name)
+		}
+		found[name] = path
+	}
+	return found
+}
+
+// repository is the folder of the module that these notebooks belong to.
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "notebooks", "cmd", "paper")); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// paperProgram builds the command line.
+func paperProgram(t *testing.T, root string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "paper")
+	cmd := exec.Command("go", "build", "-o", program, "./notebooks/cmd/paper")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "PWD="+root, "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// start starts the browser.
+func start(t *testing.T, chromium string) *rod.Browser {
+	t.Helper()
+	l := launcher.New().Bin(chromium).Leakless(false).Headless(true).NoSandbox(os.Geteuid() == 0).
+		UserDataDir(t.TempDir()).
+		Set("disable-gpu").Set("disable-quic").Set("disable-component-update").Set("hide-scrollbars").
+		Set("proxy-server", "direct://").Set("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost")
+	address, err := l.Launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := rod.New().ControlURL(address)
+	if err := b.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.Close()
+		l.Kill()
+	})
+	return b
+}
+
+// keep keeps a picture of what is seen of a page.
+func keep(t *testing.T, page *rod.Page, name string) {
+	t.Helper()
+	if *screenshots == "" {
+		return
+	}
+	data, err := page.Screenshot(false, nil)
+	if err == nil {
+		err = os.MkdirAll(*screenshots, 0o777)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*screenshots, name+".png"), data, 0o666)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// waitFor waits until an expression is true on a page.
+func waitFor(t *testing.T, page *rod.Page, what, expression string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		// While a page loads there is nothing to ask.
+		r, err := page.Eval("() => { try { return !!(" + expression + ") } catch (e) { return false } }")
+		if err == nil && r.Value.Bool() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not after %v (%v)", what, patience, err)
+		}
+	}
+}
+
+// ask evaluates a JavaScript function on a page.
+func ask(t *testing.T, page *rod.Page, function string, result any) {
+	t.Helper()
+	r, err := page.Eval(function)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result == nil {
+		return
+	}
+	data, err := r.Value.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(data, result)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lab runs paper lab until the test ends, and returns the address of a notebook's
+// page. It has a home folder of its own, as of a user who has just cloned the
+// repository and trusts nothing in it.
+func lab(t *testing.T, root, program, jupyter string) (page func(notebook string) string) {
+	t.Helper()
+	path := strings.Join([]string{filepath.Dir(goProgram(t)), filepath.Dir(jupyter), "/usr/bin", "/bin"}, ":")
+	home, out := t.TempDir(), t.TempDir()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
+	listener.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, program, "lab", "-no-browser", "-port", port, "-scale", "0.01", "-out", out)
+	cmd.Dir = root
+	cmd.Env = append(withoutJupyter(os.Environ()), goCaches(t)...)
+	cmd.Env = append(cmd.Env, "PWD="+root, "GOWORK=off", "HOME="+home, "PATH="+path)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		cmd.Wait()
+	})
+	lines := make(chan string)
+	go func() {
+		for s := bufio.NewScanner(stdout); s.Scan(); {
+			if strings.HasPrefix(s.Text(), "http://") {
+				lines <- s.Text()
+			}
+		}
+		close(lines)
+	}()
+	select {
+	case address, ok := <-lines:
+		if !ok {
+			cmd.Wait()
+			t.Fatalf("paper lab ends: %s", &stderr)
+		}
+		if !strings.Contains(address, "/tree?") {
+			t.Skipf("skipped: paper lab has found another front end than Jupyter Notebook 6, %s", address)
+		}
+		return func(notebook string) string { return strings.Replace(address, "/tree?", "/notebooks/"+notebook+"?", 1) }
+	case <-time.After(patience):
+		t.Fatalf("paper lab gives no address: %s", &stderr)
+	}
+	return nil
+}
+
+func withoutJupyter(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(s string) bool {
+		return strings.HasPrefix(s, "JUPYTER_") || strings.HasPrefix(s, "PAPER_") || strings.HasPrefix(s, "XDG_")
+	})
+}
+
+func goProgram(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// goCaches are Go's settings that depend on the home folder.
+func goCaches(t *testing.T) (env []string) {
+	t.Helper()
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, value := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
+		env = append(env, names[i]+"="+value)
+	}
+	return env
+}
+
+// stored is as much of a stored notebook as the tests compare with.
+type stored struct {
+	Cells []struct {
+		Type    string `json:"cell_type"`
+		Outputs []struct {
+			Data map[string]json.RawMessage `json:"data"`
+		}
+	}
+}
+
+// pictures counts the pictures of each cell.
+func (s stored) pictures() (counts []int) {
+	for _, c := range s.Cells {
+		n := 0
+		for _, o := range c.Outputs {
+			if o.Data["image/png"] != nil {
+				n++
+			}
+		}
+		counts = append(counts, n)
+	}
+	return counts
+}
+
+// shownPictures counts the pictures of each cell that can be seen: which have
+// loaded, have a place on the page, and more than one colour.
+const shownPictures = `() => Jupyter.notebook.get_cells().map(cell => {
+	return [...cell.element[0].querySelectorAll('.output img')].filter(img => {
+		const place = img.getBoundingClientRect();
+		if (!img.complete || !img.naturalWidth || place.width < 50 || place.height < 50) return false;
+		const canvas = document.createElement('canvas');
+		canvas.width = img.naturalWidth; canvas.height = img.naturalHeight;
+		const context = canvas.getContext('2d');
+		context.drawImage(img, 0, 0);
+		const dots = new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+		return dots.some(dot => dot !== dots[0]);
+	}).length;
+})`
+
+// toFigure scrolls to the first picture.
+const toFigure = `() => { const img = document.querySelector('.output img'); if (img) img.scrollIntoView({block: 'center'}); }`
+
+// problems are the outputs of cells that failed or complain, and cells that were
+// not executed.
+const problems = `() => Jupyter.notebook.get_cells().flatMap((cell, i) => {
+	if (cell.cell_type !== 'code') return [];
+	const bad = cell.output_area.outputs
+		.filter(o => o.output_type === 'error' || o.output_type === 'stream' && o.name === 'stderr')
+		.map(o => 'cell ' + (i + 1) + ': ' + (o.evalue || o.text));
+	if (typeof cell.input_prompt_number !== 'number') bad.push('cell ' + (i + 1) + ' was not executed');
+	return bad;
+})`
+
+// Every notebook shows its stored pictures to a user who does not trust it yet,
+// and after Run All it has no error and pictures in the same cells. What is
+// played is short, as in the tests without a browser.
+func TestBrowserNotebooks(t *testing.T) {
+	found := programs(t, "chromium", "jupyter-notebook")
+	version, err := exec.Command(found["jupyter-notebook"], "--version").Output()
+	if err != nil || !strings.HasPrefix(string(version), "6.") {
+		t.Skipf("skipped: the test drives Jupyter Notebook 6, and %s is %s (%v)", found["jupyter-notebook"], bytes.TrimSpace(version), err)
+	}
+	root := repository(t)
+	files, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("notebooks are %v, %v", files, err)
+	}
+	address := lab(t, root, paperProgram(t, root), found["jupyter-notebook"])
+	browser := start(t, found["chromium"])
+
+	// A third page would only slow the others down.
+	free := make(chan struct{}, 2)
+	var wg sync.WaitGroup
+	for _, file := range files {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".ipynb"), func(t *testing.T) {
+				testNotebook(t, browser, address(filepath.Base(file)), file)
+			})
+		})
+	}
+	wg.Wait()
+}
+
+func testNotebook(t *testing.T, browser *rod.Browser, address, file string) {
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notebook stored
+	if err := json.Unmarshal(before, &notebook); err != nil {
+		t.Fatal(err)
+	}
+	want := notebook.pictures()
+	name := strings.TrimSuffix(filepath.Base(file), ".ipynb")
+
+	page, err := browser.Page(proto.TargetCreateTarget{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Close()
+	if err := page.SetViewport(&proto.EmulationSetDeviceMetricsOverride{Width: 1200, Height: 900, DeviceScaleFactor: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Navigate(address); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, page, "the page of "+name, "Jupyter.notebook._fully_loaded && Jupyter.notebook.kernel.is_connected()")
+	// The file is the repository's and stays as it is.
+	ask(t, page, "() => Jupyter.notebook.set_autosave_interval(0)", nil)
+
+	var trusted bool
+	ask(t, page, "() => Jupyter.notebook.trusted", &trusted)
+	if trusted {
+		t.Error("the notebook is trusted: the test shows nothing")
+	}
+	var shown []int
+	ask(t, page, shownPictures, &shown)
+	if !slices.Equal(shown, want) {
+		t.Errorf("as stored, the cells show %v pictures, want %v", shown, want)
+	}
+	ask(t, page, toFigure, nil)
+	keep(t, page, name+"-stored")
+
+	began := time.Now()
+	run := "Jupyter.notebook.clear_all_output(); Jupyter.notebook.execute_all_cells()"
+	if strings.HasPrefix(name, "music-") {
+		// Their experiments have 250 times the steps.
+		run = "Jupyter.notebook.kernel.execute('%env PAPER_SCALE=0.00001', {}, {silent: true}); " + run
+	}
+	ask(t, page, "() => { "+run+" }", nil)
+	waitFor(t, page, "Run All of "+name, `Jupyter.notebook.kernel_busy === false && Jupyter.notebook.get_cells().every(cell =>
+		cell.cell_type !== 'code' || cell.input_prompt_number !== '*' && !cell.element.hasClass('running'))`)
+	var wrong []string
+	ask(t, page, problems, &wrong)
+	for _, w := range wrong {
+		t.Error(w)
+	}
+	waitFor(t, page, "pictures of "+name, "[...document.querySelectorAll('.output img')].every(img => img.complete)")
+	ask(t, page, shownPictures, &shown)
+	if !slices.Equal(shown, want) {
+		t.Errorf("after Run All, the cells show %v pictures, want %v", shown, want)
+	}
+	ask(t, page, toFigure, nil)
+	keep(t, page, name+"-run")
+	t.Logf("Run All: %.1f s, pictures of the cells %v", time.Since(began).Seconds(), shown)
+	ask(t, page, "() => { Jupyter.notebook.session.delete() }", nil)
+
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the notebook's file was changed (%v)", err)
+	}
+}
+
+// The pages of the site load from files without an error, describe their
+// pictures, fit a phone, and can be read in the light and in the dark.
+func TestBrowserSite(t *testing.T) {
+	found := programs(t, "chromium")
+	root := repository(t)
+	dir := filepath.Join(t.TempDir(), "site")
+	cmd := exec.Command(paperProgram(t, root), "site", dir)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("paper site: %v\n%s", err, out)
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
+	if err != nil || len(pages) < 2 {
+		t.Fatalf("pages are %v, %v", pages, err)
+	}
+	browser := start(t, found["chromium"])
+	for _, file := range pages {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".html"), func(t *testing.T) { testPage(t, browser, file) })
+	}
+}
+
+// poorContrast are texts that differ too little from what is behind them, by
+// WCAG 2.1, criterion 1.4.3: https://www.w3.org/TR/WCAG21/#contrast-minimum.
+const poorContrast = `() => {
+	const colour = text => text.match(/[\d.]+/g).map(Number);
+	const luminance = ([r, g, b]) => {
+		const [x, y, z] = [r, g, b].map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+		return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+	};
+	const found = new Set();
+	for (const e of document.querySelectorAll('body *')) {
+		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+		let behind = e, back = [0, 0, 0, 0];
+		for (; behind && back[3] === 0; behind = behind.parentElement) {
+			back = colour(getComputedStyle(behind).backgroundColor);
+			if (back.length === 3) break;
+		}
+		const a = luminance(colour(getComputedStyle(e).color)), b = luminance(back);
+		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		if (ratio < 4.5) found.add('<' + e.tagName + ' class="' + e.className + '">: ' + ratio.toFixed(2));
+	}
+	return [...found];
+}`
+
+// tooWide are elements that stick out of the page.
+const tooWide = `() => {
+	const width = document.documentElement.clientWidth, page = document.documentElement.scrollWidth;
+	if (page <= width) return [];
+	const scrolls = e => e && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+	return ['the page is ' + page + ' wide'].concat([...document.querySelectorAll('body *')]
+		.filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
+		.map(e => '<' + e.tagName + ' class="' + e.className + '"> ' + e.textContent.slice(0, 60)).slice(0, 5));
+}`
+
+func testPage(t *testing.T, browser *rod.Browser, file string) {
+	name := strings.TrimSuffix(filepath.Base(file), ".html")
+	page, err := browser.Page(proto.TargetCreateTarget{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Close()
+	var mu sync.Mutex
+	var complaints []string
+	complain := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		complaints = append(complaints, text)
+	}
+	for _, enable := range []interface{ Call(proto.Client) error }{proto.LogEnable{}, proto.RuntimeEnable{}} {
+		if err := enable.Call(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go page.EachEvent(
+		func(e *proto.LogEntryAdded) {
+			if e.Entry.Level == proto.LogLogEntryLevelError || e.Entry.Level == proto.LogLogEntryLevelWarning {
+				complain(e.Entry.Text + " " + e.Entry.URL)
+			}
+		},
+		func(e *proto.RuntimeExceptionThrown) { complain(e.ExceptionDetails.Text) },
+		func(e *proto.RuntimeConsoleAPICalled) { complain(fmt.Sprint("console: ", e.Type)) },
+	)()
+	for _, size := range []struct {
+		name          string
+		width, height int
+		scheme        string
+	}{{"phone", 360, 800, "light"}, {"desk", 1200, 900, "dark"}} {
+		if err := page.SetViewport(&proto.EmulationSetDeviceMetricsOverride{Width: size.width, Height: size.height, DeviceScaleFactor: 1, Mobile: size.name == "phone"}); err != nil {
+			t.Fatal(err)
+		}
+		scheme := proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme", Value: size.scheme}}}
+		if err := scheme.Call(page); err != nil {
+			t.Fatal(err)
+		}
+		if err := page.Navigate("file://" + file); err != nil {
+			t.Fatal(err)
+		}
+		if err := page.WaitLoad(); err != nil {
+			t.Fatal(err)
+		}
+		keep(t, page, "site-"+name+"-"+size.name+"-"+size.scheme)
+		// All that a reader can open and scroll to is looked at.
+		ask(t, page, `() => {
+			document.querySelectorAll('details').forEach(d => d.open = true);
+			document.querySelectorAll('img').forEach(img => img.loading = 'eager');
+		}`, nil)
+		waitFor(t, page, "pictures of "+name, "[...document.images].every(img => img.complete)")
+		var bad []string
+		ask(t, page, `() => [...document.images].filter(img => !img.naturalWidth || !img.alt.trim()).map(img => img.src + ': ' + img.naturalWidth + ' wide, described as ' + img.alt)`, &bad)
+		for _, b := range bad {
+			t.Errorf("a picture is not there or not described: %s", b)
+		}
+		ask(t, page, tooWide, &bad)
+		for _, b := range bad {
+			t.Errorf("%d px: %s", size.width, b)
+		}
+		ask(t, page, poorContrast, &bad)
+		for _, b := range bad {
+			t.Errorf("%s: contrast of %s", size.scheme, b)
+		}
+		var light bool
+		ask(t, page, `() => Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]) > 127`, &light)
+		if light != (size.scheme == "light") {
+			t.Errorf("a reader who wants it %s gets a page that is light: %v", size.scheme, light)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, c := range complaints {
+		t.Errorf("the browser complains: %s", c)
+	}
+}
