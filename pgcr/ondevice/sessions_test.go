@@ -73,7 +73,9 @@ func sameAsLoop(t *testing.T, problem envs.Problem, a envs.Algorithm, runs, step
 	}
 	compare(t, seen[1], seen[0])
 	for i, want := range estimates[0] {
-		if got := estimates[1][i]; !(math.Abs(got-want) < 2e-3*(1+math.Abs(want))) {
+		// In an update of one step again and again Adam makes whole steps of rounding, see
+		// TestPartByRounding.
+		if got := estimates[1][i]; !(math.Abs(got-want) < 1e-2*(1+math.Abs(want))) {
 			t.Errorf("estimate %d is %v, want %v", i, got, want)
 		}
 	}
