@@ -24,6 +24,7 @@ type Timing struct {
 	Backend string // "go simd", "xla:cuda", "PyTorch 2.1, OpenBLAS"
 	Loop    string // "host": it calls the backend for each operation; "device": the backend loops by itself
 	Threads int    // of the processor that computed; 0: as many as the backend liked
+	Clock   string // "wall", or "cpu": time of the processor, without what other programs take of it
 
 	Shape     string // problem and networks
 	Runs      int    // R, runs that an operation is of
@@ -40,7 +41,7 @@ func (t Timing) PerRun() float64 { return t.Micros / float64(t.Runs) }
 // fraction of the median.
 func (t Timing) Spread() float64 { return (t.High - t.Low) / 2 / t.Micros }
 
-var timingHeader = []string{"machine", "version", "backend", "loop", "threads", "shape", "runs", "operation", "microseconds", "low", "high"}
+var timingHeader = []string{"machine", "version", "backend", "loop", "threads", "clock", "shape", "runs", "operation", "microseconds", "low", "high"}
 
 // WriteTimings writes timings as a CSV file with a header.
 func WriteTimings(w io.Writer, timings []Timing) error {
@@ -48,7 +49,7 @@ func WriteTimings(w io.Writer, timings []Timing) error {
 	rows := [][]string{timingHeader}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 	for _, t := range timings {
-		rows = append(rows, []string{t.Machine, t.Version, t.Backend, t.Loop, strconv.Itoa(t.Threads), t.Shape, strconv.Itoa(t.Runs),
+		rows = append(rows, []string{t.Machine, t.Version, t.Backend, t.Loop, strconv.Itoa(t.Threads), t.Clock, t.Shape, strconv.Itoa(t.Runs),
 			t.Operation, number(t.Micros), number(t.Low), number(t.High)})
 	}
 	if err := out.WriteAll(rows); err != nil { // which flushes
@@ -80,14 +81,14 @@ func ReadTimings(r io.Reader) ([]Timing, error) {
 			}
 			continue
 		}
-		t := Timing{Machine: row[0], Version: row[1], Backend: row[2], Loop: row[3], Shape: row[5], Operation: row[7]}
+		t := Timing{Machine: row[0], Version: row[1], Backend: row[2], Loop: row[3], Clock: row[5], Shape: row[6], Operation: row[8]}
 		var errs []error
-		for i, to := range map[int]*int{4: &t.Threads, 6: &t.Runs} {
+		for i, to := range map[int]*int{4: &t.Threads, 7: &t.Runs} {
 			var err error
 			*to, err = strconv.Atoi(row[i])
 			errs = append(errs, err)
 		}
-		for i, to := range map[int]*float64{8: &t.Micros, 9: &t.Low, 10: &t.High} {
+		for i, to := range map[int]*float64{9: &t.Micros, 10: &t.Low, 11: &t.High} {
 			var err error
 			*to, err = strconv.ParseFloat(row[i], 64)
 			errs = append(errs, err)
@@ -134,6 +135,33 @@ func StoredTimings(folder string) ([]Timing, error) {
 	return all, nil
 }
 
+// TimingOrigin says where a timing is from.
+func TimingOrigin(t Timing) string {
+	clock := "wall time"
+	if t.Clock == "cpu" {
+		clock = "time of the processor"
+	}
+	return fmt.Sprintf("%s; version %s; %s", t.Machine, t.Version, clock)
+}
+
+// TimingOrigins groups timings by where they are from, in the order in which the
+// origins first appear.
+func TimingOrigins(timings []Timing) [][]Timing {
+	var groups [][]Timing
+	at := map[string]int{}
+	for _, t := range timings {
+		origin := TimingOrigin(t)
+		i, ok := at[origin]
+		if !ok {
+			i = len(groups)
+			at[origin] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], t)
+	}
+	return groups
+}
+
 // computer names what computed a timing.
 func (t Timing) computer() string {
 	name := t.Backend
@@ -151,8 +179,8 @@ func (t Timing) computer() string {
 
 // TimingTable lays timings out as a table of text cells: a row for each shape,
 // number of runs and backend, and a column for each operation, in microseconds of
-// all runs and, where there are several, of a run in brackets. Machines and
-// versions are not in it.
+// all runs and, where there are several, of a run in brackets. The timings are of
+// one origin.
 func TimingTable(timings []Timing) (header []string, rows [][]string) {
 	header = []string{"shape", "R", "backend", "act", "update", "step", "spread"}
 	type key struct {

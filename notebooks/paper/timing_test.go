@@ -12,10 +12,10 @@ import (
 )
 
 var timings = []paper.Timing{
-	{Machine: "a processor, 2 CPUs", Version: "v1", Backend: "go simd", Loop: "host", Threads: 1, Shape: "toy", Runs: 20, Operation: "update", Micros: 5000, Low: 4500, High: 6500},
-	{Machine: "a processor, 2 CPUs", Version: "v1", Backend: "go simd", Loop: "host", Threads: 1, Shape: "toy", Runs: 1, Operation: "update", Micros: 300, Low: 290, High: 310},
-	{Machine: "a processor, 2 CPUs", Version: "v1", Backend: "go simd", Loop: "host", Threads: 1, Shape: "toy", Runs: 20, Operation: "act", Micros: 100, Low: 99, High: 101},
-	{Machine: "a GPU", Version: "v1", Backend: "xla:cuda", Loop: "device", Shape: "toy", Runs: 20, Operation: "update", Micros: 30.5, Low: 30, High: 31},
+	{Machine: "a processor, 2 CPUs", Version: "v1", Backend: "go simd", Loop: "host", Threads: 1, Clock: "cpu", Shape: "toy", Runs: 20, Operation: "update", Micros: 5000, Low: 4500, High: 6500},
+	{Machine: "a processor, 2 CPUs", Version: "v1", Backend: "go simd", Loop: "host", Threads: 1, Clock: "cpu", Shape: "toy", Runs: 1, Operation: "update", Micros: 300, Low: 290, High: 310},
+	{Machine: "a processor, 2 CPUs", Version: "v1", Backend: "go simd", Loop: "host", Threads: 1, Clock: "cpu", Shape: "toy", Runs: 20, Operation: "act", Micros: 100, Low: 99, High: 101},
+	{Machine: "a GPU", Version: "v1", Backend: "xla:cuda", Loop: "device", Clock: "wall", Shape: "toy", Runs: 20, Operation: "update", Micros: 30.5, Low: 30, High: 31},
 }
 
 func TestTimings(t *testing.T) {
@@ -72,6 +72,12 @@ func TestTimingTable(t *testing.T) {
 	if len(header) != 7 || !reflect.DeepEqual(rows, want) {
 		t.Errorf("%q\n%q, want\n%q", header, rows, want)
 	}
+	if groups := paper.TimingOrigins(timings); len(groups) != 2 || len(groups[0]) != 3 || groups[1][0].Machine != "a GPU" {
+		t.Errorf("by origin: %+v", groups)
+	}
+	if got := paper.TimingOrigin(timings[0]); got != "a processor, 2 CPUs; version v1; time of the processor" {
+		t.Errorf("the origin is %q", got)
+	}
 	for x, want := range map[float64]string{0.1234: "0.123", 0.0123: "0.012", 1.236: "1.24", 12.36: "12.4", 123.6: "124", 999.7: "1000", 1234.5: "1,234", 1234567: "1,234,567"} {
 		if got := paper.Microseconds(x); got != want {
 			t.Errorf("%v is written %s, want %s", x, got, want)
@@ -87,5 +93,22 @@ func TestUpdateBars(t *testing.T) {
 	}
 	if s := series[0]; !reflect.DeepEqual(s.Y, []float64{300, 250}) || !reflect.DeepEqual(s.Error, []float64{10, 50}) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// What is published can be read.
+func TestPublishedTimings(t *testing.T) {
+	root, err := paper.Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := paper.StoredTimings(filepath.Join(root, filepath.FromSlash(paper.SpeedFolder)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, timing := range all {
+		if timing.Machine == "" || timing.Version == "" {
+			t.Errorf("%+v does not say where it is from", timing)
+		}
 	}
 }

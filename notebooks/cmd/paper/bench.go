@@ -49,6 +49,7 @@ var benchShapes = []benchShape{
 type bench struct {
 	only    *regexp.Regexp
 	time    time.Duration // that a number is measured
+	clock   string        // "wall" or "cpu"
 	python  string
 	machine string
 	version string
@@ -67,6 +68,10 @@ computed together and, in brackets, of one of them. A number is the median of fi
 turns, and the spread is half of the distance between the fastest and the slowest
 of them, of the row's least steady number.
 
+With -clock cpu it is the time that the processor spends on this program, which on
+a busy machine is what wall time would be on an idle one, as long as there is one
+thread: rows of several threads and of device loops are left out.
+
 The backends are those that the program links and that can be opened, or the one
 that GOMLX_BACKEND names. On XLA, rows of the device loop are of updates and steps
 that the device repeats by itself. The rows of PyTorch and JAX are of the same
@@ -83,6 +88,12 @@ chooses by a regular expression: -only '^toy/R=20/' or -only /update/.`,
 			}
 			if b.time <= 0 {
 				return usageError{fmt.Errorf("-time is %v, want more", b.time)}
+			}
+			if b.clock != "wall" && b.clock != "cpu" {
+				return usageError{fmt.Errorf("-clock is %q, want wall or cpu", b.clock)}
+			}
+			if _, ok := processorTime(); b.clock == "cpu" && !ok {
+				return errors.New("-clock cpu: this system does not tell a program its time of the processor")
 			}
 			var err error
 			if b.only, err = regexp.Compile(only); err != nil {
@@ -105,6 +116,7 @@ chooses by a regular expression: -only '^toy/R=20/' or -only /update/.`,
 	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, or csv, as in "+paper.SpeedFolder)
 	cmd.Flags().StringVar(&only, "only", "", "run the benchmarks whose names this regular expression matches")
 	cmd.Flags().DurationVar(&b.time, "time", time.Second, "how long a number is measured")
+	cmd.Flags().StringVar(&b.clock, "clock", "wall", "wall, or cpu: time of the processor, for a machine that others use")
 	cmd.Flags().StringVar(&b.python, "python", "python3", "the Python that has PyTorch or JAX")
 	return cmd
 }
@@ -203,6 +215,9 @@ func (b *bench) backend(ctx context.Context, config string, backend compute.Back
 
 // wants tells whether an operation is to be timed.
 func (b *bench) wants(t paper.Timing, operation string) bool {
+	if b.clock == "cpu" && (t.Threads != 1 || t.Loop == "device") {
+		return false
+	}
 	shape, _, _ := strings.Cut(t.Shape, " ")
 	return b.only.MatchString(fmt.Sprintf("%s/R=%d/%s/%s/%s", shape, t.Runs, operation, t.Backend, t.Loop))
 }
@@ -211,7 +226,7 @@ func (b *bench) wants(t paper.Timing, operation string) bool {
 func (b *bench) add(t paper.Timing, operation string, turns []time.Duration) {
 	slices.Sort(turns)
 	microseconds := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-	t.Machine, t.Version, t.Operation = b.machine, b.version, operation
+	t.Machine, t.Version, t.Clock, t.Operation = b.machine, b.version, b.clock, operation
 	t.Micros, t.Low, t.High = microseconds(turns[len(turns)/2]), microseconds(turns[0]), microseconds(turns[len(turns)-1])
 	b.timings = append(b.timings, t)
 }
@@ -237,17 +252,28 @@ func (b *bench) host(ctx context.Context, s benchShape, at paper.Timing) error {
 
 const turns = 5
 
+var started = time.Now()
+
+// now reads the clock.
+func (b *bench) now() time.Duration {
+	if b.clock == "cpu" {
+		t, _ := processorTime()
+		return t
+	}
+	return time.Since(started)
+}
+
 // measure calls op, which does an operation so many times, and returns what an
 // operation took in each turn. The first calls, with compilation, do not count.
 func (b *bench) measure(ctx context.Context, op func(ctx context.Context, times int) error) ([]time.Duration, error) {
 	times := 1
-	for begin := time.Now(); ; {
-		last := time.Now()
+	for begin := b.now(); ; {
+		last := b.now()
 		if err := op(ctx, times); err != nil {
 			return nil, err
 		}
-		took := max(time.Since(last), time.Microsecond)
-		if time.Since(begin) > b.time/2 || took > b.time/turns {
+		took := max(b.now()-last, time.Microsecond)
+		if b.now()-begin > b.time/2 || took > b.time/turns {
 			times = max(1, int(float64(times)*float64(b.time/turns)/float64(took)))
 			break
 		}
@@ -255,11 +281,11 @@ func (b *bench) measure(ctx context.Context, op func(ctx context.Context, times 
 	}
 	took := make([]time.Duration, turns)
 	for i := range took {
-		begin := time.Now()
+		begin := b.now()
 		if err := op(ctx, times); err != nil {
 			return nil, err
 		}
-		took[i] = time.Since(begin) / time.Duration(times)
+		took[i] = max(b.now()-begin, 1) / time.Duration(times)
 	}
 	return took, nil
 }
@@ -435,7 +461,7 @@ var benchFormats = map[string]func(p *program, timings []paper.Timing) error{
 }
 
 func origin(timings []paper.Timing) string {
-	return fmt.Sprintf("%s; version %s; microseconds of all R runs, in brackets of one", timings[0].Machine, timings[0].Version)
+	return paper.TimingOrigin(timings[0]) + "; microseconds of all R runs, in brackets of one"
 }
 
 // machine says what computes here: the processor, its widest vector units and the

@@ -35,7 +35,7 @@ func benchCommand(ctx context.Context, args ...string) (status int, stdout, stde
 // is told.
 func TestBench(t *testing.T) {
 	peers := python(t, `case "$1$*" in
-*torch_step.py*"--loop host --threads 1 --seconds 0.001 1,64,5,40-10") printf '1,64,5,40-10\tPyTorch 9\t30\t10\t20\n' ;;
+*torch_step.py*"--loop host --threads 1 --clock wall --seconds 0.001 1,64,5,40-10") printf '1,64,5,40-10\tPyTorch 9\t30\t10\t20\n' ;;
 *torch_step.py*) ;;
 *) echo "Traceback" >&2; echo "ModuleNotFoundError: No module named 'jax'" >&2; exit 1 ;;
 esac`)
@@ -60,6 +60,9 @@ esac`)
 		t.Errorf("the peer's timing is %+v", peer)
 	}
 
+	if status, stdout, _ = benchCommand(t.Context(), "-only=toy/R=20/act/go", "-clock=cpu"); status != 0 || !strings.Contains(stdout, "; time of the processor;") || strings.Contains(stdout, "2 threads") {
+		t.Errorf("status %d:\n%s", status, stdout)
+	}
 	status, stdout, _ = benchCommand(t.Context(), "-only=toy/R=1/act/go", "-format=markdown")
 	if status != 0 || !strings.Contains(stdout, "\n| shape | R | backend | act | update | step | spread |\n| --- |") ||
 		!strings.Contains(stdout, "\n| toy 40-10-1, B=64, M=5 | 1 | go") {
@@ -78,6 +81,7 @@ func TestBenchErrors(t *testing.T) {
 	}{
 		{[]string{"-format=html"}, 2, `-format is "html", want text, markdown or csv`},
 		{[]string{"-time=-1s"}, 2, "-time is -1s, want more"},
+		{[]string{"-clock=sun"}, 2, `-clock is "sun", want wall or cpu`},
 		{[]string{"-only=("}, 2, "-only: error parsing regexp"},
 		{[]string{"-only=^elephant/"}, 1, `no benchmark that is there is called "^elephant/"`},
 		{[]string{"toy"}, 2, "toy"},

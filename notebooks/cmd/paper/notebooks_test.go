@@ -85,7 +85,7 @@ func storedNotebooks(t *testing.T) (root string, names []string) {
 // reader's own work, the music data, the study of greed and the theory.
 func TestNotebooksAreThere(t *testing.T) {
 	_, names := storedNotebooks(t)
-	for _, name := range []string{"quickstart", paper.ToyLinear, paper.ToyBernoulli, paper.ToyMixed, paper.ToyDropout, paper.GreedStudy, "theory", "own-problem", "own-data", "kkbox-data", paper.MusicStatelessName, paper.MusicStateName} {
+	for _, name := range []string{"quickstart", paper.ToyLinear, paper.ToyBernoulli, paper.ToyMixed, paper.ToyDropout, paper.GreedStudy, "theory", "speed", "own-problem", "own-data", "kkbox-data", paper.MusicStatelessName, paper.MusicStateName} {
 		if !slices.Contains(names, name+".ipynb") {
 			t.Errorf("there is no %s.ipynb", name)
 		}

@@ -58,7 +58,7 @@ func (b *bench) peer(ctx context.Context, root string, p peer) error {
 			if len(args) == 0 {
 				continue
 			}
-			call := append([]string{script, "--loop", loop, "--threads", strconv.Itoa(threads), "--seconds", fmt.Sprint(b.time.Seconds())}, args...)
+			call := append([]string{script, "--loop", loop, "--threads", strconv.Itoa(threads), "--clock", b.clock, "--seconds", fmt.Sprint(b.time.Seconds())}, args...)
 			if err := b.peerCall(ctx, call, byArg); err != nil {
 				return err
 			}

@@ -1,6 +1,6 @@
 """The update of PGCR in eager PyTorch, timed: the peer to beat on a CPU.
 
-    python3 torch_step.py [--threads N] [--seconds S] [R,B,M,D-H-... ...]
+    python3 torch_step.py [--threads N] [--clock wall|cpu] [--seconds S] [R,B,M,D-H-... ...]
 
 R stacked runs learn from a fixed random batch of B steps with M candidates, whose D features an actor and a critic with hidden
 layers of H units read; the rivals of a context are drawn from the batch (N = 1), and both networks take a step of Adam. A line of
@@ -14,6 +14,7 @@ import time
 import torch
 
 TURNS = 5
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 def forward(contexts, network):
@@ -54,19 +55,19 @@ def make_update(runs, batch, candidates, units):
     return update
 
 
-def time_turns(update, seconds):
+def time_turns(update, seconds, clock):
     """Microseconds of an update in each turn. The first half second is not counted."""
-    count, begin = 0, time.perf_counter()
-    while count < 2 or time.perf_counter() - begin < seconds / 2:
+    count, begin = 0, clock()
+    while count < 2 or clock() - begin < seconds / 2:
         update()
         count += 1
-    times = max(1, round(count * seconds / TURNS / (time.perf_counter() - begin)))
+    times = max(1, round(count * seconds / TURNS / (clock() - begin)))
     took = []
     for _ in range(TURNS):
-        begin = time.perf_counter()
+        begin = clock()
         for _ in range(times):
             update()
-        took.append((time.perf_counter() - begin) / times * 1e6)
+        took.append((clock() - begin) / times * 1e6)
     return took
 
 
@@ -87,6 +88,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--loop", choices=["host"], default="host")
     options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--clock", choices=CLOCKS, default="wall")
     options.add_argument("--seconds", type=float, default=1)
     options.add_argument("shapes", nargs="*", default=["1,64,5,40-10", "20,64,5,40-10", "1,256,10,94-60-20"])
     options = options.parse_args()
@@ -94,7 +96,7 @@ def main():
     for shape in options.shapes:
         runs, batch, candidates, units = shape.split(",")
         update = make_update(int(runs), int(batch), int(candidates), [int(u) for u in units.split("-")])
-        took = time_turns(update, options.seconds)
+        took = time_turns(update, options.seconds, CLOCKS[options.clock])
         version = torch.__version__.split("+")[0]
         print(shape, f"PyTorch {version}{blas()}", *(f"{t:.2f}" for t in took), sep="\t", flush=True)
 
