@@ -11,7 +11,7 @@ import (
 // ones; MB/s are those of the files, also where they come from the cache.
 func BenchmarkRead(b *testing.B) {
 	dir := b.TempDir()
-	if err := (kkbox.Synthetic{Users: 300}).Write(dir, nil); err != nil {
+	if err := (kkbox.Synthetic{Users: 300}).Write(b.Context(), dir, nil); err != nil {
 		b.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)

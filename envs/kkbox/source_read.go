@@ -1,6 +1,7 @@
 package kkbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func (s Source) keptTwin(progress Progress) (*Dataset, Report, error) {
 	defer os.RemoveAll(unfinished)
 	// One level down, for a temporary folder is its maker's alone.
 	made := filepath.Join(unfinished, "twin")
-	if err := s.twin().Write(made, progress.writing()); err != nil {
+	if err := s.twin().Write(context.Background(), made, progress.writing()); err != nil {
 		return nil, Report{}, err
 	}
 	data, report, err := Read(made, opt)

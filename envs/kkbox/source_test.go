@@ -186,7 +186,7 @@ func TestDamagedTwin(t *testing.T) {
 	}
 	// Good files, but none of that twin's, with all that a twin has.
 	other := kkbox.Synthetic{Users: 20, Seed: 8}
-	if err := other.Write(folder, nil); err != nil {
+	if err := other.Write(t.Context(), folder, nil); err != nil {
 		t.Fatal(err)
 	}
 	if data := open("another twin's files"); !reflect.DeepEqual(data, want) {

@@ -3,6 +3,7 @@ package kkbox
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,8 +74,9 @@ func (s Synthetic) MarshalJSON() ([]byte, error) {
 // data, and Write returns an error instead of replacing it.
 //
 // Progress, where it is not nil, is told now and then how many lines are
-// written, of how many.
-func (s Synthetic) Write(folder string, progress func(done, total int64)) (err error) {
+// written, of how many. When ctx ends, Write returns its error soon, and leaves
+// the folder as it was.
+func (s Synthetic) Write(ctx context.Context, folder string, progress func(done, total int64)) (err error) {
 	s = s.withDefaults()
 	if err := s.check(); err != nil {
 		return err
@@ -94,7 +96,11 @@ func (s Synthetic) Write(folder string, progress func(done, total int64)) (err e
 			err = fmt.Errorf("kkbox: synthetic set: %w", err)
 		}
 	}()
-	err = s.draw().write(func(name string, _ int, content func(io.Writer) error) error {
+	set, err := s.draw(ctx)
+	if err != nil {
+		return err
+	}
+	err = set.write(ctx, func(name string, _ int, content func(io.Writer) error) error {
 		f, err := os.CreateTemp(folder, "."+name+".*")
 		if err != nil {
 			return err
@@ -108,6 +114,9 @@ func (s Synthetic) Write(folder string, progress func(done, total int64)) (err e
 		return nil
 	}, progress)
 	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	// No train.csv is ever beside files of another set, whatever happens here.
@@ -134,7 +143,12 @@ func (s Synthetic) Files() (fs.FS, error) {
 		return nil, err
 	}
 	files := memory{}
-	err := s.draw().write(func(name string, size int, content func(io.Writer) error) error {
+	ctx := context.Background()
+	set, err := s.draw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = set.write(ctx, func(name string, size int, content func(io.Writer) error) error {
 		b := make(blob, 0, size+1<<12)
 		err := content(&b)
 		files[name] = b

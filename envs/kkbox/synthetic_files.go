@@ -2,6 +2,7 @@ package kkbox
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -35,7 +36,7 @@ func newIDs(kind byte, seed uint64, n int) []id {
 
 // write gives each file's content to create, one after another, train.csv last,
 // with about the number of its bytes.
-func (s *synthetic) write(create func(name string, size int, content func(io.Writer) error) error, progress func(done, total int64)) error {
+func (s *synthetic) write(ctx context.Context, create func(name string, size int, content func(io.Writer) error) error, progress func(done, total int64)) error {
 	lines := &lineCounter{tell: progress}
 	lines.total = int64(2*len(s.train.song) + len(s.test.song) + 2*len(s.fields) + len(s.users))
 	users, songs := newIDs('u', s.Seed, len(s.users)), newIDs('s', s.Seed, len(s.fields))
@@ -52,7 +53,7 @@ func (s *synthetic) write(create func(name string, size int, content func(io.Wri
 		{"train.csv", 133 * len(s.train.song), func(w *lineWriter) { s.writeTrain(w, users, songs) }},
 	} {
 		err := create(file.name, file.size, func(to io.Writer) error {
-			w := &lineWriter{to: to, lines: lines}
+			w := &lineWriter{ctx: ctx, to: to, lines: lines}
 			file.content(w)
 			w.flush()
 			return w.err
@@ -77,8 +78,10 @@ func (c *lineCounter) report() {
 	}
 }
 
-// lineWriter collects lines in buf and passes them on in large pieces.
+// lineWriter collects lines in buf and passes them on in large pieces, until
+// there is an error, or its context ends.
 type lineWriter struct {
+	ctx   context.Context
 	to    io.Writer
 	lines *lineCounter
 	buf   []byte
@@ -95,6 +98,9 @@ func (w *lineWriter) end() {
 }
 
 func (w *lineWriter) flush() {
+	if w.err == nil {
+		w.err = w.ctx.Err()
+	}
 	if w.err == nil {
 		_, w.err = w.to.Write(w.buf)
 	}
@@ -144,6 +150,9 @@ func (s *synthetic) writeTrain(w *lineWriter, users, songs []id) {
 	w.header("msno,song_id,source_system_tab,source_screen_name,source_type,target")
 	user := s.train.userOfRow()
 	for _, r := range s.train.order {
+		if w.err != nil {
+			return
+		}
 		w.buf = append(append(w.buf, users[user[r]][:]...), ',')
 		w.buf = append(append(w.buf, songs[s.train.song[r]][:]...), ',')
 		w.source(s.sources[s.train.source[r]])
@@ -159,6 +168,9 @@ func (s *synthetic) writeTrain(w *lineWriter, users, songs []id) {
 func (s *synthetic) writeTruth(w *lineWriter) {
 	w.header("probability")
 	for _, r := range s.train.order {
+		if w.err != nil {
+			return
+		}
 		w.buf = strconv.AppendFloat(w.buf, float64(s.probability[r]), 'f', 6, 64)
 		w.end()
 	}
@@ -170,6 +182,9 @@ func (s *synthetic) writeTest(w *lineWriter, users, songs []id) {
 	w.header("id,msno,song_id,source_system_tab,source_screen_name,source_type")
 	user := s.test.userOfRow()
 	for i, r := range s.test.order {
+		if w.err != nil {
+			return
+		}
 		w.buf = append(strconv.AppendInt(w.buf, int64(i), 10), ',')
 		w.buf = append(append(w.buf, users[user[r]][:]...), ',')
 		w.buf = append(append(w.buf, songs[s.test.song[r]][:]...), ',')
@@ -238,6 +253,9 @@ func (s *synthetic) writeSongs(w *lineWriter, songs []id) {
 	genreDice := genresByLanguage()
 	var text []byte
 	for place, i := range rng.Perm(len(songs)) {
+		if w.err != nil {
+			return
+		}
 		f := s.fields[i]
 		if f.unlisted {
 			w.lines.done++
@@ -294,6 +312,9 @@ func (s *synthetic) writeExtra(w *lineWriter, songs []id) {
 	rng := s.rand("song_extra_info.csv")
 	var text []byte
 	for place, i := range rng.Perm(len(songs)) {
+		if w.err != nil {
+			return
+		}
 		f := s.fields[i]
 		if place%6600 == 3300 { // these lack a row
 			w.lines.done++
@@ -346,6 +367,9 @@ func (s *synthetic) writeMembers(w *lineWriter, users []id) {
 	rng := s.rand("members.csv")
 	cityDice := diceOf(cityLevels)
 	for place, i := range rng.Perm(len(users)) {
+		if w.err != nil {
+			return
+		}
 		u := &s.users[i]
 		few := u.rows+u.testRows < 40
 		known := rng.Float64() < .45 // users who told their gender tell their age as well

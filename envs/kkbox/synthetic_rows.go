@@ -1,6 +1,7 @@
 package kkbox
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,12 +49,15 @@ type source struct{ kind, tab, screen uint8 }
 func (s Synthetic) rand(role string) *rand.Rand { return envs.NewRand(s.Seed, "kkbox/"+role) }
 
 // draw makes all that the files are written from.
-func (s Synthetic) draw() *synthetic {
-	set := &synthetic{Synthetic: s, catalogue: s.drawCatalogue()}
-	set.drawUsers()
-	set.drawRows()
-	set.drawTargets()
-	return set
+func (s Synthetic) draw(ctx context.Context) (*synthetic, error) {
+	set := &synthetic{Synthetic: s}
+	for _, part := range []func(){func() { set.catalogue = s.drawCatalogue() }, set.drawUsers, set.drawRows, set.drawTargets} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		part()
+	}
+	return set, nil
 }
 
 // drawUsers spreads the numbers of rows evenly over their law, so that a small

@@ -2,8 +2,10 @@ package kkbox
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +23,7 @@ func TestSyntheticSettings(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "Synthetic.Users is ") {
 			t.Errorf("%d users: error %v, want one that names the field", users, err)
 		}
-		if err := (Synthetic{Users: users}).Write(t.TempDir(), nil); err == nil {
+		if err := (Synthetic{Users: users}).Write(t.Context(), t.TempDir(), nil); err == nil {
 			t.Errorf("%d users were written", users)
 		}
 	}
@@ -35,7 +37,7 @@ func TestSyntheticSameBytes(t *testing.T) {
 	set := Synthetic{Users: 30, Seed: 5}
 	folder := filepath.Join(t.TempDir(), "a", "new", "one")
 	var done, total int64
-	if err := set.Write(folder, func(d, of int64) {
+	if err := set.Write(t.Context(), folder, func(d, of int64) {
 		if d < done || d > of {
 			t.Errorf("progress %d of %d after %d", d, of, done)
 		}
@@ -66,6 +68,56 @@ func TestSyntheticSameBytes(t *testing.T) {
 		if bytes.Equal(written, readFile(t, other, name)) {
 			t.Errorf("%s: another seed gave the same bytes", name)
 		}
+	}
+}
+
+// When its context ends, at whatever point, a folder is what it was before.
+func TestSyntheticIsInterrupted(t *testing.T) {
+	folder := t.TempDir()
+	names := func() (found []string) {
+		entries, err := os.ReadDir(folder) // with hidden ones
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			found = append(found, entry.Name())
+		}
+		return found
+	}
+	// The progress is told at the end of each of the files, train.csv the last.
+	var sawTemporary bool
+	for told := range len(syntheticNames) + 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if told == 0 {
+			cancel()
+		}
+		calls := 0
+		err := Synthetic{Users: 2}.Write(ctx, folder, func(done, total int64) {
+			if calls++; calls == told {
+				sawTemporary = sawTemporary || len(names()) > 0
+				cancel()
+			}
+		})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("ended at report %d: error %v", told, err)
+		}
+		if left := names(); len(left) > 0 {
+			t.Fatalf("ended at report %d: the folder has %q", told, left)
+		}
+	}
+	if !sawTemporary {
+		t.Error("no file was begun when the context ended")
+	}
+	// It ends soon: a file that is longer than a report is not drawn to its end.
+	ctx, cancel := context.WithCancel(t.Context())
+	var last, all int64
+	err := Synthetic{Users: 30}.Write(ctx, folder, func(done, total int64) {
+		last, all = done, total
+		cancel()
+	})
+	if !errors.Is(err, context.Canceled) || last > all/2 {
+		t.Errorf("ended at once: error %v after %d of %d lines", err, last, all)
 	}
 }
 
@@ -104,7 +156,7 @@ func TestSyntheticReplacesOnlySynthetic(t *testing.T) {
 	if err := os.WriteFile(train, []byte("precious"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := (Synthetic{Users: 2}).Write(folder, nil); err == nil || !strings.Contains(err.Error(), "not a synthetic one") {
+	if err := (Synthetic{Users: 2}).Write(t.Context(), folder, nil); err == nil || !strings.Contains(err.Error(), "not a synthetic one") {
 		t.Errorf("error %v, want one that says why not", err)
 	}
 	if text, _ := os.ReadFile(train); string(text) != "precious" {
@@ -114,7 +166,7 @@ func TestSyntheticReplacesOnlySynthetic(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, users := range []int{2, 3} { // the second replaces the first
-		if err := (Synthetic{Users: users}).Write(folder, nil); err != nil {
+		if err := (Synthetic{Users: users}).Write(t.Context(), folder, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,7 +193,7 @@ func TestSyntheticWriteFails(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(blocked, "inside"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := (Synthetic{Users: 2}).Write(folder, nil); err == nil || !strings.Contains(err.Error(), "songs.csv") {
+	if err := (Synthetic{Users: 2}).Write(t.Context(), folder, nil); err == nil || !strings.Contains(err.Error(), "songs.csv") {
 		t.Errorf("error %v, want one that names songs.csv", err)
 	}
 	entries, err := os.ReadDir(folder)

@@ -15,7 +15,8 @@
 //
 // # The file
 //
-// A row is a candidate, and the rows of a decision follow each other:
+// A row is a candidate, the rows of a decision follow each other, and decisions
+// are in the order of time, which is what Split, Train and Replay take it for:
 //
 //	decision,user,chosen,reward,propensity,price,sweetness
 //	1,ann,0,,,3.20,0.8
@@ -45,7 +46,8 @@
 //
 // Neither can tell anything of a log without propensities, and both refuse it.
 // No estimate knows what the logging policy could never choose, nor that users
-// would have come back more often.
+// would have come back more often, nor, where the users of the test are those of
+// the training, how a policy does for others; see Log.Split and Estimate.
 //
 // Observations are those of a bandit: decisions are taken to be independent of
 // what was chosen before them.

@@ -12,8 +12,12 @@ import (
 // every decision of the log in its order, once. They are R policies of the same
 // algorithm that differ in their own luck. What the log has chosen is not what
 // they would have: an algorithm that learns what a candidate is worth does not
-// mind. Errors name the decision.
+// mind. It is an error when the log fails its Check or has no decisions. Errors
+// name the decision.
 func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (envs.Policy, error) {
+	if err := log.checkSome(); err != nil {
+		return nil, err
+	}
 	policy, err := algorithm.New(log.Spec(), seeds)
 	if err != nil {
 		return nil, err
@@ -49,11 +53,15 @@ type Evaluation struct {
 // every decision. A policy that always chooses the same needs no more than one
 // draw, more make the estimates of another less noisy.
 //
-// It is an error when the log has no propensities, and when the policy never
-// makes a logged choice: nothing can be said of it.
+// It is an error when the log fails its Check, has no decisions or no
+// propensities, and when the policy never makes a logged choice: nothing can be
+// said of it.
 func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs, draws int) (*Evaluation, error) {
 	if runs < 1 || draws < 1 {
 		panic(fmt.Sprintf("logged: %d draws of %d runs", draws, runs))
+	}
+	if err := log.checkSome(); err != nil {
+		return nil, err
 	}
 	if log.Propensity == nil {
 		return nil, errNoPropensity
@@ -77,6 +85,9 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs, draws int
 				return nil, fmt.Errorf("logged: decision %s: %w", log.ID[i], err)
 			}
 			for _, a := range actions {
+				if a < 0 || a >= log.Candidates {
+					return nil, fmt.Errorf("logged: decision %s: the policy chooses candidate %d of %d", log.ID[i], a, log.Candidates)
+				}
 				choices[a]++
 			}
 		}

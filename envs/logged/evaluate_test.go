@@ -116,10 +116,16 @@ func TestEstimates(t *testing.T) {
 	checkNumber(t, "effective decisions", ips.Effective, 1.8)
 
 	// 10/6 = 5/3. The decisions add w(r - 5/3)/1.5: 2·(-2/3)/1.5 = -8/9 and
-	// 4·(1/3)/1.5 = 8/9, to the users u and v.
+	// 4·(1/3)/1.5 = 8/9, to the users u and v, and w has no weight: so there are two
+	// units, and the variance is 2/1·2·(8/9)²/4². The t quantile of 1 degree of
+	// freedom is 12.7062 (tables).
 	snips := e.SelfNormalised()
 	checkNumber(t, "SNIPS", snips.Mean, 5.0/3)
-	checkNumber(t, "its error", snips.Error, math.Sqrt(1.5*2*64/81/16))
+	checkNumber(t, "its error", snips.Error, math.Sqrt(2*2*64.0/81/16))
+	checkNumber(t, "its units", float64(snips.Units), 2)
+	if half := snips.High - snips.Mean; math.Abs(half/snips.Error-12.7062) > 1e-4 {
+		t.Errorf("the interval is %v to %v with an error of %v", snips.Low, snips.High, snips.Error)
+	}
 
 	// Decisions a and c, as they are: 1 and 2.
 	checkNumber(t, "where they agree", e.Agreeing().Mean, 1.5)
@@ -134,6 +140,8 @@ func TestEstimates(t *testing.T) {
 	d := ips.Minus(e.Logged())
 	checkNumber(t, "the difference", d.Mean, 2.5-2.75)
 	checkNumber(t, "its error", d.Error, math.Sqrt(1.5*(1.5*1.5+6.25*6.25+4.75*4.75)/16))
+	checkNumber(t, "its effective decisions", d.Effective, 1.8)
+	checkNumber(t, "the units of a difference from SNIPS", float64(e.Logged().Minus(snips).Units), 2)
 
 	// Without users the decisions are the units: 0.25 + 6.25 + 30.25 + 6.25 = 43
 	// and 4/3·43/4².
@@ -197,7 +205,7 @@ func TestEvaluateErrors(t *testing.T) {
 	}
 	broken := four()
 	broken.Reward[2] = float32(math.NaN())
-	if _, err := logged.Train(ctx, broken, always(0), []uint64{1}); err == nil || !strings.Contains(err.Error(), "decision c") {
+	if _, err := logged.Train(ctx, broken, always(0), []uint64{1}); err == nil || !strings.Contains(err.Error(), `decision "c"`) {
 		t.Errorf("learning a NaN: %v", err)
 	}
 	if _, err := logged.Train(ctx, four(), baselines.LinUCB{Alpha: -7}, []uint64{1}); err == nil || !strings.Contains(err.Error(), "Alpha") {
@@ -223,8 +231,8 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (&logged.Replayed{Decisions: []int{1, 3}, Reward: []float32{3, 5}}); !reflect.DeepEqual(played, want) {
-		t.Errorf("played %+v, want %+v", played, want)
+	if !slices.Equal(played.Decisions, []int{1, 3}) || !slices.Equal(played.Reward, []float32{3, 5}) {
+		t.Errorf("played %v with rewards %v, want 1 and 3 with 3 and 5", played.Decisions, played.Reward)
 	}
 	// It learns from its steps and from nothing else.
 	if want := []string{"[10 11] [] [1] [3] [0]", "[30 31] [] [1] [5] [0]"}; !slices.Equal(s.told, want) {
@@ -233,6 +241,114 @@ func TestReplay(t *testing.T) {
 	// 4 with a standard deviation of sqrt(2), by sqrt(2).
 	checkNumber(t, "mean", played.Mean().Mean, 4)
 	checkNumber(t, "error", played.Mean().Error, 1)
+
+	// All four decisions of the users u, u, v, w with mean 2.75: they add -1.75,
+	// 0.25, -0.75, 2.25; the users -1.5, -0.75, 2.25, with squares 2.25 + 0.5625 +
+	// 5.0625 = 7.875.
+	log.Chosen = []int{1, 1, 1, 1}
+	replay := func(log *logged.Log, policy *scripted) logged.Estimate {
+		played, err := logged.Replay(context.Background(), log, policy, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return played.Mean()
+	}
+	mean := replay(log, always(1))
+	checkNumber(t, "mean of users", mean.Mean, 2.75)
+	checkNumber(t, "error of users", mean.Error, math.Sqrt(1.5*7.875/16))
+	checkNumber(t, "users", float64(mean.Units), 3)
+
+	// The steps of others are no steps to compare with: the policies play a and b,
+	// or c and d.
+	log.User = nil
+	early := func(_, _ int, c []float32) int { return map[bool]int{true: 1, false: 0}[c[0] < 15] }
+	late := func(_, _ int, c []float32) int { return map[bool]int{true: 0, false: 1}[c[0] < 15] }
+	a, b := replay(log, &scripted{choose: early}), replay(log, &scripted{choose: late})
+	checkPanic(t, `number 0 is "a" and "c"`, func() { a.Minus(b) })
+	checkNumber(t, "the difference from itself", a.Minus(a).Error, 0)
+}
+
+func checkPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+			t.Errorf("it panics with %q, want %q", got, want)
+		}
+	}()
+	f()
+}
+
+// Estimates of other decisions are not compared, whatever they have in common.
+func TestMinusOfOthers(t *testing.T) {
+	whole := four()
+	whole.User = nil
+	first, rest := whole.Split(0.5)
+	mean := func(log *logged.Log) logged.Estimate { return evaluate(t, log, always(0), 1, 1).Logged() }
+	checkPanic(t, `number 0 is "a" and "c"`, func() { mean(first).Minus(mean(rest)) })
+	checkPanic(t, "from 4 and from 2 decisions", func() { mean(whole).Minus(mean(rest)) })
+	checkPanic(t, "different users", func() { mean(whole).Minus(mean(four())) })
+	other := four()
+	other.User, other.Chosen = nil, []int{0, 1, 1, 1}
+	checkPanic(t, `in "c", candidates 0 and 1`, func() { mean(whole).Minus(mean(other)) })
+	// The same decisions, read again.
+	checkNumber(t, "the difference", mean(four()).Minus(mean(four())).Error, 0)
+}
+
+// A policy that agrees with a log in one decision of 1,000 knows nothing of how
+// rewards vary, nor does its difference from anything.
+func TestOneAgreement(t *testing.T) {
+	const n = 1000
+	log := &logged.Log{
+		Candidates: 2, Dim: 1, Features: []string{"x"},
+		Contexts: make([]float32, 2*n), Chosen: make([]int, n), Reward: make([]float32, n), Propensity: make([]float64, n),
+	}
+	for i := range n {
+		log.ID, log.Propensity[i], log.Reward[i] = append(log.ID, fmt.Sprint(i)), 0.5, float32(i%2)
+		if i == 501 {
+			log.Chosen[i] = 1
+		}
+	}
+	e := evaluate(t, log, always(1), 1, 1)
+	for what, got := range map[string]logged.Estimate{
+		"SNIPS": e.SelfNormalised(), "where they agree": e.Agreeing(), "the difference": e.SelfNormalised().Minus(e.Logged()),
+		"the other difference": e.Logged().Minus(e.SelfNormalised()),
+	} {
+		if !math.IsInf(got.Error, 1) || !math.IsInf(got.Low, -1) || !math.IsInf(got.High, 1) || got.Units != 1 {
+			t.Errorf("%s: %v [%v, %v], error %v, %d units", what, got.Mean, got.Low, got.High, got.Error, got.Units)
+		}
+	}
+	checkNumber(t, "SNIPS", e.SelfNormalised().Mean, 1)
+}
+
+// What is wrong with a log is said before anybody plays it.
+func TestBadLogs(t *testing.T) {
+	for want, spoil := range map[string]func(*logged.Log){
+		`decision "b": the propensity is 0`:      func(l *logged.Log) { l.Propensity[1] = 0 },
+		`decision "c": candidate 2 of 2`:         func(l *logged.Log) { l.Chosen[2] = 2 },
+		"7 context values for 4 decisions":       func(l *logged.Log) { l.Contexts = l.Contexts[:7] },
+		"logged: the log has no decisions":       func(l *logged.Log) { _, *l = split(l, 1) },
+		"4 choices, 4 names, 4 users, 3 rewards": func(l *logged.Log) { l.Reward = l.Reward[:3] },
+	} {
+		log := four()
+		spoil(log)
+		ctx := context.Background()
+		_, train := logged.Train(ctx, log, always(0), []uint64{1})
+		_, evaluate := logged.Evaluate(ctx, log, always(0), 1, 1)
+		_, replay := logged.Replay(ctx, log, always(0), 1)
+		for what, err := range map[string]error{"Train": train, "Evaluate": evaluate, "Replay": replay} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: the error is %v, want %s", what, err, want)
+			}
+		}
+	}
+	if _, err := logged.Evaluate(context.Background(), four(), always(2), 1, 1); err == nil || !strings.Contains(err.Error(), "decision a: the policy chooses candidate 2 of 2") {
+		t.Errorf("a policy that chooses what is not there: %v", err)
+	}
+}
+
+func split(l *logged.Log, fraction float64) (first, rest logged.Log) {
+	a, b := l.Split(fraction)
+	return *a, *b
 }
 
 func TestSplit(t *testing.T) {

@@ -1,6 +1,7 @@
 package logged
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -53,6 +54,13 @@ func (l *Log) Slice(from, to int) *Log {
 // Split returns the first part of the log, of that fraction of the decisions
 // rounded down, and the later rest: to learn from the one and to be judged by
 // the other. It panics when fraction is not in [0, 1].
+//
+// The log must be in the order of time, so that a policy is not judged by what
+// was before the decisions that it has learned from. Users who come more than
+// once are in both parts. That is right where the policy is to serve the users
+// whom it has learned from: but it was fitted to their rewards, and neither the
+// estimates nor their intervals tell how it would serve users whom nobody knows
+// yet.
 func (l *Log) Split(fraction float64) (first, rest *Log) {
 	if !(fraction >= 0 && fraction <= 1) {
 		panic(fmt.Sprintf("logged: a fraction of %v", fraction))
@@ -69,7 +77,7 @@ func (l *Log) Context(decision, candidate int) []float32 {
 
 // Check reports the first thing that is wrong with a log: lengths that do not
 // agree, an index that is no candidate, numbers that are not finite, a propensity
-// that is no probability above 0.
+// that is no probability above 0. A log of no decisions passes.
 func (l *Log) Check() error {
 	n := l.Len()
 	bad := func(format string, args ...any) error { return fmt.Errorf("logged: "+format, args...) }
@@ -86,20 +94,31 @@ func (l *Log) Check() error {
 	}
 	for i := range n {
 		if c := l.Chosen[i]; c < 0 || c >= l.Candidates {
-			return bad("decision %d: candidate %d of %d", i, c, l.Candidates)
+			return bad("decision %q: candidate %d of %d", l.ID[i], c, l.Candidates)
 		}
 		if r := float64(l.Reward[i]); !finite(r) {
-			return bad("decision %d: the reward is %v", i, r)
+			return bad("decision %q: the reward is %v", l.ID[i], r)
 		}
 		if l.Propensity != nil && !(l.Propensity[i] > 0 && l.Propensity[i] <= 1) {
-			return bad("decision %d: the propensity is %v", i, l.Propensity[i])
+			return bad("decision %q: the propensity is %v", l.ID[i], l.Propensity[i])
 		}
 	}
 	for i, x := range l.Contexts {
 		if !finite(float64(x)) {
 			per := l.Candidates * l.Dim
-			return bad("decision %d: feature %q of candidate %d is %v", i/per, l.Features[i%l.Dim], i%per/l.Dim, x)
+			return bad("decision %q: feature %q of candidate %d is %v", l.ID[i/per], l.Features[i%l.Dim], i%per/l.Dim, x)
 		}
+	}
+	return nil
+}
+
+// checkSome is Check of a log that is to have decisions.
+func (l *Log) checkSome() error {
+	if err := l.Check(); err != nil {
+		return err
+	}
+	if l.Len() == 0 {
+		return errors.New("logged: the log has no decisions")
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ func ReadFile(path string, f Format) (*Log, error) {
 }
 
 // Read reads a log from CSV: UTF-8, with a header, quotes where they are needed.
-// It holds the features, 4 bytes each, and not the text. Blanks around a value
-// and a byte order mark do not count.
+// It holds the features, 4 bytes each, and of the text no more than the names of
+// decisions and users. Blanks around a value and a byte order mark do not count.
 //
 // Whatever does not fit the format is a FileError that has the name, which is
 // how errors call the file, the line and the column: a column that is missing,

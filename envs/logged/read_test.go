@@ -178,14 +178,14 @@ func TestWriteErrors(t *testing.T) {
 		`decision 1 has the name of another one, "1"`:                  func(l *logged.Log) { l.ID[1] = "1" },
 		`decision 0 has the name " x", with blanks around it`:          func(l *logged.Log) { l.ID[0] = " x" },
 		`the user of decision 0 has the name "a\nb", which is no line`: func(l *logged.Log) { l.User = []string{"a\nb", "c"} },
-		"decision 1: candidate 2 of 2":                                 func(l *logged.Log) { l.Chosen[1] = 2 },
+		`decision "2": candidate 2 of 2`:                               func(l *logged.Log) { l.Chosen[1] = 2 },
 		"2 names for 1 features":                                       func(l *logged.Log) { l.Features = []string{"a", "b"} },
 		"Spec.Candidates is 1":                                         func(l *logged.Log) { l.Candidates = 1 },
 		"2 choices, 1 names":                                           func(l *logged.Log) { l.ID = l.ID[:1] },
 		"3 context values for 2 decisions":                             func(l *logged.Log) { l.Contexts = l.Contexts[:3] },
-		"decision 1: the reward is +Inf":                               func(l *logged.Log) { l.Reward[1] /= 0 * l.Reward[0] },
-		"decision 0: the propensity is 0":                              func(l *logged.Log) { l.Propensity = []float64{0, 1} },
-		`decision 1: feature "a" of candidate 0 is +Inf`:               func(l *logged.Log) { l.Contexts[2] /= 0 * l.Contexts[0] },
+		`decision "2": the reward is +Inf`:                             func(l *logged.Log) { l.Reward[1] /= 0 * l.Reward[0] },
+		`decision "1": the propensity is 0`:                            func(l *logged.Log) { l.Propensity = []float64{0, 1} },
+		`decision "2": feature "a" of candidate 0 is +Inf`:             func(l *logged.Log) { l.Contexts[2] /= 0 * l.Contexts[0] },
 	} {
 		l := good()
 		if err := l.Write(&bytes.Buffer{}); err != nil {
@@ -195,6 +195,10 @@ func TestWriteErrors(t *testing.T) {
 		if err := l.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
+	}
+	var written bytes.Buffer // what Read would refuse
+	if err := good().Slice(0, 0).Write(&written); err == nil || !strings.Contains(err.Error(), "the log has no decisions") || written.Len() > 0 {
+		t.Errorf("of no decisions %q is written: %v", &written, err)
 	}
 	if err := good().Write(full{}); !errors.Is(err, errFull) {
 		t.Errorf("into a full disk: %v", err)

@@ -13,6 +13,8 @@ import (
 type Replayed struct {
 	Decisions []int     // those of the log that were its steps, in their order
 	Reward    []float32 // of each step
+
+	log *Log
 }
 
 // Replay lets a policy play the log while it learns (Li et al. 2011, algorithm
@@ -22,9 +24,13 @@ type Replayed struct {
 // reward of the first T steps is unbiased for what it earns in its first T steps.
 // About one decision in M is a step.
 //
-// It is an error when the choices were not uniform: when a propensity differs
-// from 1/M by more than 3 %, which is more than the rounding of 0.33.
+// It is an error when the log fails its Check or has no decisions, and when the
+// choices were not uniform: when a propensity differs from 1/M by more than 3 %,
+// which is more than the rounding of 0.33.
 func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64) (*Replayed, error) {
+	if err := log.checkSome(); err != nil {
+		return nil, err
+	}
 	if log.Propensity == nil {
 		return nil, errNoPropensity
 	}
@@ -38,7 +44,7 @@ func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64
 	if err != nil {
 		return nil, err
 	}
-	played := &Replayed{}
+	played := &Replayed{log: log}
 	t, action := newTable(log, 1), make([]int, 1)
 	for i := range log.Len() {
 		if err := ctx.Err(); err != nil {
@@ -61,19 +67,27 @@ func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64
 	return played, nil
 }
 
-// Mean is the mean reward a step. Its interval is for the mean of what was
-// expected of the choices that this policy made, step by step: what another
-// policy of the same algorithm would have learned and chosen, another seed tells.
-// It takes the luck of every step to be independent.
+// Mean is the mean reward a step, of what Replay has returned. Its interval is
+// for the mean of what was expected of the choices that this policy made, step by
+// step: what another policy of the same algorithm would have learned and chosen,
+// another seed tells. It takes the luck of users to be independent, or that of
+// steps where the log has no users, and Units is how many of them there are among
+// the steps.
 func (p *Replayed) Mean() Estimate {
 	n := float64(len(p.Reward))
 	mean := 0.0
 	for _, r := range p.Reward {
 		mean += float64(r) / n
 	}
-	influence, unit := make([]float64, len(p.Reward)), make([]int, len(p.Reward))
-	for i, r := range p.Reward {
-		influence[i], unit[i] = float64(r)-mean, i
+	steps := Log{}
+	influence := make([]float64, len(p.Reward))
+	for k, i := range p.Decisions {
+		influence[k] = float64(p.Reward[k]) - mean
+		steps.ID, steps.Chosen = append(steps.ID, p.log.ID[i]), append(steps.Chosen, p.log.Chosen[i])
+		if p.log.User != nil {
+			steps.User = append(steps.User, p.log.User[i])
+		}
 	}
-	return newEstimate(mean, influence, unit, n)
+	from := steps.decisions()
+	return newEstimate(mean, influence, from, from.units(), n)
 }

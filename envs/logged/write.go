@@ -9,11 +9,11 @@ import (
 )
 
 // Write writes the log as CSV in the form that Read reads with a zero Format, as
-// the same log. It is an error when the log fails its Check, when a name is empty
-// or more than a line, when two decisions or two features have the same name, and
-// when a feature is called like one of the other columns.
+// the same log. It is an error when the log fails its Check or has no decisions,
+// when a name is empty or more than a line, when two decisions or two features
+// have the same name, and when a feature is called like one of the other columns.
 func (l *Log) Write(w io.Writer) error {
-	if err := l.Check(); err != nil {
+	if err := l.checkSome(); err != nil {
 		return err
 	}
 	if err := l.checkNames(); err != nil {

@@ -23,7 +23,8 @@ type Series struct {
 	Name string
 	X, Y []float64 // of one length; X nil: 0, 1, 2, ...
 
-	// Error is the half length of every point's error bar; nil: none.
+	// Error is the half length of every point's error bar, which a point with 0
+	// does not have; nil: none.
 	Error []float64
 
 	// Reference marks a line to compare with, such as 1/N: a thin grey line
@@ -192,18 +193,28 @@ func (s Series) xys() plotter.XYs {
 }
 
 func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) error {
-	errs := make(plotter.YErrors, len(s.Y))
-	for i, e := range s.Error {
-		errs[i].Low, errs[i].High = -e, e
-		if log && e >= s.Y[i] {
-			// A logarithmic axis has no place for what is not above 0.
-			errs[i].Low = -0.9 * s.Y[i]
+	var at plotter.XYs
+	var errs plotter.YErrors
+	for i, xy := range s.xys() {
+		e := s.Error[i]
+		if e == 0 {
+			continue
 		}
+		low := -e
+		if log && e >= xy.Y {
+			// A logarithmic axis has no place for what is not above 0.
+			low = -0.9 * xy.Y
+		}
+		at = append(at, xy)
+		errs = append(errs, struct{ Low, High float64 }{low, e})
+	}
+	if len(at) == 0 {
+		return nil
 	}
 	bars, err := plotter.NewYErrorBars(struct {
 		plotter.XYs
 		plotter.YErrors
-	}{s.xys(), errs})
+	}{at, errs})
 	if err != nil {
 		return fmt.Errorf("figure: series %q: %w", s.Name, err)
 	}

@@ -59,7 +59,7 @@ func TestMusicIsAsInPaper(t *testing.T) {
 // Data in a folder are another problem, and nobody knows their probabilities.
 func TestWithData(t *testing.T) {
 	folder := t.TempDir()
-	if err := (kkbox.Synthetic{Users: 40}).Write(folder, nil); err != nil {
+	if err := (kkbox.Synthetic{Users: 40}).Write(t.Context(), folder, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range []sim.Experiment{paper.MusicStateless(), paper.MusicState()} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ func musicShell(t *testing.T) (s *shell, data string) {
 		},
 	})
 	data = filepath.Join(s.dir, "kkbox")
-	if err := (kkbox.Synthetic{Users: 40}).Write(data, nil); err != nil {
+	if err := (kkbox.Synthetic{Users: 40}).Write(t.Context(), data, nil); err != nil {
 		t.Fatal(err)
 	}
 	return s, data
@@ -119,6 +120,16 @@ func TestSynthetic(t *testing.T) {
 		s.run(2, "synthetic", folder, c.flag)
 		s.contains(s.err.String(), c.want)
 	}
+	// An interrupt ends it cleanly.
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	interrupted := filepath.Join(s.dir, "interrupted")
+	s.runContext(stopped, 130, "synthetic", interrupted)
+	s.oneLine("interrupted: nothing was written to " + interrupted)
+	if left, err := os.ReadDir(interrupted); err != nil || len(left) > 0 {
+		t.Errorf("after an interrupt the folder has %v (%v)", left, err)
+	}
+
 	s.run(2, "synthetic")
 	s.run(1, "synthetic", folder, "-users", "200001")
 	s.contains(s.err.String(), "200001")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +20,7 @@ func (p *program) syntheticCommand() *cobra.Command {
 		Use:   "synthetic DIR",
 		Short: "Write synthetic KKBox files of any size into a folder",
 		Args:  arguments(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			// The library takes zeros for its defaults, and nobody who gives them means that.
 			if set.Users < 1 {
 				return usageError{fmt.Errorf("-users is %d, want a positive number", set.Users)}
@@ -35,8 +37,13 @@ func (p *program) syntheticCommand() *cobra.Command {
 					bar.Set64(done)
 				}
 			}
-			if err := set.Write(args[0], progress); err != nil {
-				return err
+			if err := set.Write(cmd.Context(), args[0], progress); err != nil {
+				if !errors.Is(err, context.Canceled) {
+					return err
+				}
+				p.told = true
+				fmt.Fprintf(p.stderr, "interrupted: nothing was written to %s\n", args[0])
+				return context.Canceled
 			}
 			names, err := filesNamed(args[0], ".csv")
 			for _, name := range names {
