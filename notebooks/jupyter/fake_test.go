@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -55,7 +56,8 @@ func script(t *testing.T, folder, program, text string) string {
 }
 
 // fakeJupyter is the program. It answers every request with what it was started
-// with, and /stop by ending.
+// with, but four: it ends at /stop, fails at /fail, no more ends when it is told
+// to after /hang, and starts a kernel at /kernel.
 func fakeJupyter(version string, args []string) {
 	if slices.Contains(args, "--version") {
 		fmt.Println(version)
@@ -83,8 +85,19 @@ func fakeJupyter(version string, args []string) {
 		os.Exit(1)
 	}
 	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/stop" {
+		switch r.URL.Path {
+		case "/stop":
 			terminate <- syscall.SIGTERM
+			return
+		case "/fail":
+			os.Exit(7)
+		case "/hang":
+			signal.Ignore(syscall.SIGTERM)
+			return
+		case "/kernel":
+			if err := startKernel(); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			}
 			return
 		}
 		dir, _ := os.Getwd()
@@ -105,6 +118,35 @@ func fakeJupyter(version string, args []string) {
 	fmt.Fprintf(file, `"token": %q, "password": %v}`, token, os.Getenv("FAKE_PASSWORD") != "")
 	file.Close()
 	<-terminate
+}
+
+// startKernel starts the Go kernel as Jupyter does, in a session of its own.
+func startKernel() error {
+	folder, _, _ := strings.Cut(os.Getenv("JUPYTER_PATH"), string(filepath.ListSeparator))
+	data, err := os.ReadFile(filepath.Join(folder, "kernels", "gonb", "kernel.json"))
+	if err != nil {
+		return err
+	}
+	var spec struct {
+		Argv []string
+		Env  map[string]string
+	}
+	if err := json.Unmarshal(data, &spec); err != nil {
+		return err
+	}
+	cmd := exec.Command(spec.Argv[0], spec.Argv[1:]...)
+	cmd.Env = os.Environ()
+	for name, value := range spec.Env {
+		cmd.Env = append(cmd.Env, name+"="+os.Expand(value, func(name string) string {
+			if name == "$" {
+				return "$"
+			}
+			return os.Getenv(name)
+		}))
+	}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd.Start()
 }
 
 // started is what a fake was started with.

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,17 +57,19 @@ func (s Server) URL(notebook string) string {
 	return page
 }
 
-const (
-	startTimeout = 2 * time.Minute
+const startTimeout = 2 * time.Minute
 
-	// Jupyter gives a kernel five seconds to end.
-	stopGrace = 10 * time.Second
-)
+// stopGrace is what a server has to end in. Jupyter gives a kernel five seconds,
+// and some of its versions one kernel after the other.
+var stopGrace = 30 * time.Second
 
 // Serve runs Jupyter on the loopback interface until ctx ends, or until it ends
-// by itself, for it has a button for that. In both cases the error is nil, and
-// the server, its kernels and their cells are gone, and so is all that Serve has
-// written. The user's settings of Jupyter are in effect; where they cannot be
+// by itself, for it has a button for that. In both cases the error is nil. All
+// that Serve has written is gone then, and so is the server, which ends its
+// kernels as Jupyter does; one that does not end within half a minute is killed.
+// On Linux the Go kernels and all that their cells have started are gone in any
+// case, also where the server was killed or has failed; on other systems they may
+// go on then. The user's settings of Jupyter are in effect; where they cannot be
 // written, as in a home folder that is read-only, Jupyter gets an empty folder
 // for them.
 func Serve(ctx context.Context, p Program, opt Options) error {
@@ -83,6 +86,9 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 		return fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	// What the kernels have in their environment and nothing else has.
+	mark := "CONTEXTREC_LAB=" + dir
+	opt.Kernel.Env = append(slices.Clip(opt.Kernel.Env), mark)
 	if err := opt.Kernel.write(filepath.Join(dir, "kernels", specName)); err != nil {
 		return err
 	}
@@ -118,10 +124,12 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 	gone := make(chan struct{})
 	var result error
 	go func() {
-		result = <-ended
+		if result = <-ended; errors.Is(result, exec.ErrWaitDelay) {
+			result = nil // only what a cell has left running did not end
+		}
 		close(gone)
 	}()
-	defer killGroup(cmd.Process.Pid)
+	defer endMarked(mark)
 
 	server, err := wait(ctx, p, runtimeDir, gone)
 	if err == nil && opt.Ready != nil {
@@ -145,6 +153,8 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 	select {
 	case <-gone:
 	case <-time.After(stopGrace):
+		killGroup(cmd.Process.Pid)
+		<-gone
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w%s", err, log)

@@ -64,6 +64,19 @@ func get(t *testing.T, url string) (s started) {
 	return s
 }
 
+// ask makes a fake do something.
+func ask(t *testing.T, s served, what string) {
+	t.Helper()
+	answer, err := http.Get(strings.Replace(s.URL(""), "/lab", what, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", what, answer.Status)
+	}
+}
+
 // fakeLab is a fake JupyterLab on a PATH where nothing else is, go included,
 // and a folder with notebooks.
 func fakeLab(t *testing.T) (jupyter.Program, jupyter.Options) {
@@ -205,13 +218,17 @@ func TestServeSettingsOfUser(t *testing.T) {
 func TestServeEndsByItself(t *testing.T) {
 	p, opt := fakeLab(t)
 	s := serve(t, p, opt)
-	if answer, err := http.Get(strings.Replace(s.URL(""), "/lab", "/stop", 1)); err != nil {
-		t.Fatal(err)
-	} else {
-		answer.Body.Close()
-	}
+	ask(t, s, "/stop")
 	if err := <-s.done; err != nil {
 		t.Errorf("error of a server that was stopped in the browser is %v", err)
+	}
+	// What a cell has left running makes a good end no failure.
+	opt.Kernel.Program = script(t, t.TempDir(), "gonb", "exec sleep 20")
+	s = serve(t, p, opt)
+	ask(t, s, "/kernel")
+	ask(t, s, "/stop")
+	if err := <-s.done; err != nil {
+		t.Errorf("error of a server that was stopped while a cell's program runs is %v", err)
 	}
 	// One that does not begin tells why.
 	bin := t.TempDir()
