@@ -125,7 +125,9 @@ func TestSynthetic(t *testing.T) {
 	stop()
 	interrupted := filepath.Join(s.dir, "interrupted")
 	s.runContext(stopped, 130, "synthetic", interrupted)
-	s.oneLine("interrupted: nothing was written to " + interrupted)
+	if want := "interrupted: nothing was written to " + interrupted + "\n"; s.err.String() != want || s.out.Len() > 0 {
+		t.Errorf("it says %q and %q, want %q", &s.err, &s.out, want)
+	}
 	if left, err := os.ReadDir(interrupted); err != nil || len(left) > 0 {
 		t.Errorf("after an interrupt the folder has %v (%v)", left, err)
 	}
