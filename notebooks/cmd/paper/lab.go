@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -77,8 +79,9 @@ func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
 		return err
 	}
 	opt := jupyter.Options{Folder: filepath.Join(root, "notebooks"), Kernel: kernel, Port: f.port, Env: env}
+	stderr := &lockedWriter{w: p.stderr}
 	if f.log {
-		opt.Log = p.stderr
+		opt.Log = stderr
 	}
 	// A terminal that is closed ends it too.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
@@ -86,25 +89,29 @@ func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
 	// What begins when pages are there ends with the server.
 	served, end := context.WithCancel(ctx)
 	defer end()
+	var begun sync.WaitGroup
 	opt.Ready = func(s jupyter.Server) {
 		page := s.URL(notebook)
 		fmt.Fprintf(p.stdout, "%s %s has the notebooks, until Ctrl-C, at\n%s\n", front.Name, front.Version, page)
 		if s.Password {
-			fmt.Fprintln(p.stderr, "it may ask for the password that your settings of Jupyter have")
+			fmt.Fprintln(stderr, "it may ask for the password that your settings of Jupyter have")
 		}
 		if s.Open {
-			fmt.Fprintln(p.stderr, "warning: your settings of Jupyter let in everybody on this machine, without a token")
+			fmt.Fprintln(stderr, "warning: your settings of Jupyter let in everybody on this machine, without a token")
 		}
-		go compileForCells(served, root, kernel)
+		begun.Go(func() { compileForCells(served, root, kernel) })
 		if f.browser || !f.noBrowser && jupyter.HasDisplay() {
-			go func() {
+			begun.Go(func() {
 				if err := jupyter.OpenBrowser(served, page); err != nil && served.Err() == nil {
-					fmt.Fprintln(p.stderr, err)
+					fmt.Fprintln(stderr, err)
 				}
-			}()
+			})
 		}
 	}
-	if err := jupyter.Serve(ctx, front, opt); err != nil {
+	err = jupyter.Serve(ctx, front, opt)
+	end()
+	begun.Wait()
+	if err != nil {
 		return err
 	}
 	fmt.Fprintln(p.stderr, "Jupyter and its kernels have ended")
@@ -155,10 +162,11 @@ func (p *program) kernel(ctx context.Context, root string) (jupyter.Kernel, erro
 }
 
 // compileForCells compiles the packages that the cells import, while the reader
-// looks at the first page: otherwise the first cell takes as long. A failure is
-// the cells' to tell.
+// looks at the first page: otherwise the first cell takes as long. It does so as
+// the kernel does, for with other flags they are other packages. A failure is the
+// cells' to tell.
 func compileForCells(ctx context.Context, root string, kernel jupyter.Kernel) {
-	cmd := exec.CommandContext(ctx, "go", "build", "./notebooks/nb")
+	cmd := exec.CommandContext(ctx, kernel.Go, slices.Concat([]string{"build"}, kernel.BuildFlags, []string{"./notebooks/nb"})...)
 	cmd.Dir = root
 	cmd.Env = append(append(os.Environ(), kernel.Env...), "PWD="+root, "GOWORK=off")
 	interruptible(cmd)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +28,8 @@ func withJupyter(t *testing.T, s *shell) (started string) {
 if [ "$1" = --version ]; then echo 4.2.5; exit; fi
 { echo "$*"; env; cat "$JUPYTER_PATH/kernels/gonb/kernel.json" "$JUPYTER_PATH/kernels/gonb/bin/go"; } > '` + started + `'
 trap 'exit 0' TERM
-echo '{"url": "http://127.0.0.1:8888/", "token": "secret"}' > "$JUPYTER_RUNTIME_DIR/jpserver-1.json"
+echo some news
+echo '{"url": "http://127.0.0.1:8888/", "token": "'$FAKE_TOKEN'", "password": '$FAKE_PASSWORD'}' > "$JUPYTER_RUNTIME_DIR/jpserver-1.json"
 while :; do sleep 0.05; done
 `
 	writeFile(t, filepath.Join(bin, "jupyter-lab"), lab)
@@ -35,6 +37,8 @@ while :; do sleep 0.05; done
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", strings.Join([]string{bin, filepath.Dir(goPath), "/usr/bin", "/bin"}, string(filepath.ListSeparator)))
+	t.Setenv("FAKE_TOKEN", "secret")
+	t.Setenv("FAKE_PASSWORD", "false")
 	t.Setenv("DISPLAY", "")
 	t.Setenv("WAYLAND_DISPLAY", "")
 	t.Setenv("SSH_CONNECTION", "a b")
@@ -42,6 +46,25 @@ while :; do sleep 0.05; done
 	t.Setenv("JUPYTER_DATA_DIR", filepath.Join(s.dir, "data of the user"))
 	s.install = func(context.Context, string, io.Writer) (string, error) { return filepath.Join(s.dir, "programs"), nil }
 	return started
+}
+
+// goThatBuilds puts a go on PATH that builds until it is interrupted, and then
+// takes a moment; what it does is in the file built.
+func goThatBuilds(t *testing.T) (goPath, built string) {
+	t.Helper()
+	bin := t.TempDir()
+	goPath, built = filepath.Join(bin, "go"), filepath.Join(bin, "built")
+	writeFile(t, goPath, `#!/bin/sh
+if [ "$1" != build ]; then exit; fi
+trap 'sleep 0.3; echo ended >> "'`+built+`'"; exit 1' INT
+echo "$0 $*" > '`+built+`'
+while :; do sleep 0.02; done
+`)
+	if err := os.Chmod(goPath, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return goPath, built
 }
 
 // ready is a buffer that tells when it holds a line of an address.
@@ -60,6 +83,12 @@ func (r *ready) Write(p []byte) (int, error) {
 	return r.b.Write(p)
 }
 
+func (r *ready) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.String()
+}
+
 func TestLab(t *testing.T) {
 	s := newShell(t)
 	started := withJupyter(t, s)
@@ -76,7 +105,7 @@ func TestLab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return shown.b.String() + string(text)
+		return shown.String() + string(text)
 	}
 	root := filepath.Join(s.dir, "repository")
 	s.contains(lab(),
@@ -89,6 +118,56 @@ func TestLab(t *testing.T) {
 	// Flags are settings of the notebooks.
 	out := filepath.Join(s.dir, "elsewhere")
 	s.contains(lab("toy-linear", "-scale", "0.5", "-out", out), "/lab/tree/toy-linear.ipynb?token=secret\n", "PAPER_SCALE=0.5\n", "PAPER_OUT="+out+"\n")
+	data := filepath.Join(s.dir, "songs")
+	s.contains(lab("-data", data, "-port", "18889"), "PAPER_DATA="+data+"\n", "--port=18889 --port-retries=0")
+	// What there is to say of the user's settings of Jupyter.
+	if said := s.err.String(); strings.Contains(said, "password") || strings.Contains(said, "warning") || strings.Contains(said, "news") {
+		t.Errorf("it says %q", said)
+	}
+	t.Setenv("FAKE_PASSWORD", "true")
+	lab("-log")
+	s.contains(s.err.String(), "some news\n", "it may ask for the password")
+	t.Setenv("FAKE_PASSWORD", "false")
+	t.Setenv("FAKE_TOKEN", "")
+	s.contains(lab(), "at\nhttp://127.0.0.1:8888/lab\n")
+	s.contains(s.err.String(), "warning: your settings of Jupyter let in everybody on this machine, without a token")
+}
+
+// What begins when the pages are there has ended when the command has, and says
+// what it has to say beside Jupyter.
+func TestLabAwaitsWhatItBegan(t *testing.T) {
+	s := newShell(t)
+	withJupyter(t, s)
+	goPath, built := goThatBuilds(t)
+	opener := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		opener = "open"
+	}
+	writeFile(t, filepath.Join(filepath.Dir(goPath), opener), "#!/bin/sh\nexit 3\n")
+	if err := os.Chmod(filepath.Join(filepath.Dir(goPath), opener), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var said ready
+	said.now = func() {
+		go func() {
+			defer cancel() // Ctrl-C
+			for ctx.Err() == nil {
+				if _, err := os.Stat(built); err == nil && strings.Contains(said.String(), "no browser can be opened") {
+					return
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
+	}
+	s.stdout, s.stderr = &said, &said
+	s.runContext(ctx, 0, "lab", "-browser", "-log")
+	s.contains(said.String(), "some news\n", "no browser can be opened: "+opener+": exit status 3\n", "Jupyter and its kernels have ended\n")
+	text, err := os.ReadFile(built)
+	if want := goPath + " build -ldflags=-s -w ./notebooks/nb\nended\n"; err != nil || string(text) != want {
+		t.Errorf("go did %q, %v, want %q", text, err, want)
+	}
 }
 
 func TestLabFails(t *testing.T) {
@@ -110,6 +189,17 @@ func TestLabFails(t *testing.T) {
 	} {
 		s.run(c.status, strings.Fields(c.args)...)
 		s.oneLine(c.want)
+	}
+	// A front end that does not get to its pages tells why.
+	bin := t.TempDir()
+	writeFile(t, filepath.Join(bin, "jupyter-lab"), "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 4.2.5; exit; fi\necho no traitlets; exit 3\n")
+	if err := os.Chmod(filepath.Join(bin, "jupyter-lab"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	s.run(1, "lab")
+	if want := "error: JupyterLab ended by itself (exit status 3):\nno traitlets\n"; s.err.String() != want {
+		t.Errorf("it says %q, want %q", &s.err, want)
 	}
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
