@@ -1,6 +1,7 @@
 package pgcr_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,7 +11,10 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/pgcr"
+	"github.com/contextrec/contextrec/pgcr/ondevice"
 )
 
 // A pass over contexts that are taken apart is the one over whole contexts, in
@@ -116,4 +120,104 @@ func TestTakingApart(t *testing.T) {
 			}
 		}
 	}
+}
+
+// keeping keeps the agent that it makes, and its parameters.
+type keeping struct {
+	pgcr.Config
+	agent  *pgcr.Agent
+	script pgcr.Script
+}
+
+func (k *keeping) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	policy, err := k.Config.New(spec, seeds)
+	if err != nil {
+		return nil, err
+	}
+	k.agent = policy.(*pgcr.Agent)
+	k.script, err = k.agent.Script(true)
+	return policy, err
+}
+
+// What an agent learns from contexts that are taken apart differs by rounding
+// alone from what it learns from whole ones, though by a whole step of Adam: a unit
+// that is active for all contexts of a step and for their rivals raises all scores by
+// its bias, which no probability depends on, so that the bias has a gradient of 0
+// but for the rounding, and Adam makes a step of the learning rate's size of any
+// gradient. Nothing else parts at first, and no probability does. Later, when such
+// a unit becomes inactive for some context, scores part by about such a step.
+//
+// The device takes nothing apart. It stays with the host's whole contexts.
+func TestApartByRounding(t *testing.T) {
+	const runs, rate = 3, 1e-4
+	problem := kkbox.MusicState{Source: kkbox.Source{Users: 6}, Candidates: 4}
+	never := problem.Spec().State + 1
+	// play returns weights of the actor and logarithms of probabilities.
+	play := func(player func(context.Context, sim.Match) error, from, steps int) (weights [][]float32, logs []float64) {
+		defer pgcr.TakeApart(pgcr.TakeApart(from))
+		a := &keeping{Config: pgcr.Config{Hidden: []int{16, 12}, ActorRate: rate, CriticRate: 0.05, BatchSize: 12}}
+		m := sim.Match{Problem: problem, Algorithm: a, Steps: steps, Begin: func() {}}
+		m.Recorder = sim.RecorderFunc(func(int, envs.Transition, []float64) {})
+		for r := range runs {
+			m.ProblemSeeds, m.PolicySeeds = append(m.ProblemSeeds, uint64(100+r)), append(m.PolicySeeds, uint64(200+r))
+		}
+		if err := player(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		weights, err := a.script.Parameters()[0].State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, err := problem.New([]uint64{0, 1, 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs = make([]float64, runs*problem.Spec().Candidates)
+		if err := a.agent.Probabilities(logs, env.Observe()); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range logs {
+			logs[i] = math.Log(p)
+		}
+		return weights[:len(weights)/3], logs
+	}
+	const biases = 2 // of the second layer
+	for _, c := range []struct {
+		steps                      int
+		rest, biases, logs, device float64 // by how much they may part
+	}{
+		{1, 1e-7, rate, 1e-6, 1e-6},
+		{8, 1e-6, 8 * rate, 1e-6, 1e-6},
+		{90, 90 * rate, 90 * rate, 5 * rate, rate / 2},
+	} {
+		apart, apartLogs := play(sim.PlayMatch, 1, c.steps)
+		whole, wholeLogs := play(sim.PlayMatch, never, c.steps)
+		_, deviceLogs := play(ondevice.Player{Piece: 17}.Play, 1, c.steps)
+		for i := range whole {
+			want, got := c.rest, furthest(apart[i], whole[i])
+			if i == biases {
+				want = c.biases
+				if got < rate/2 {
+					t.Errorf("%d steps: biases part by %v, less than a step of Adam", c.steps, got)
+				}
+			}
+			if got > want {
+				t.Errorf("%d steps: parameter %d parts by %v, want up to %v", c.steps, i, got, want)
+			}
+		}
+		if got := furthest(apartLogs, wholeLogs); got > c.logs {
+			t.Errorf("%d steps: logarithms of probabilities part by %v, want up to %v", c.steps, got, c.logs)
+		}
+		if got := furthest(deviceLogs, wholeLogs); got > c.device {
+			t.Errorf("%d steps: the device's part from whole contexts' by %v, want up to %v", c.steps, got, c.device)
+		}
+	}
+}
+
+func furthest[T float32 | float64](a, b []T) float64 {
+	largest := 0.0
+	for i := range a {
+		largest = max(largest, math.Abs(float64(a[i]-b[i])))
+	}
+	return largest
 }

@@ -55,14 +55,21 @@ func TestMusicSameAsLoop(t *testing.T) {
 			if name == "stateless" && contender == "PGCR, N=2, dropout" {
 				a = pgcr.Config{Hidden: []int{16, 12}, ActorRate: 1e-3, BatchSize: 24, UpdateEvery: 30, Resamples: 2, Dropout: 0.3}
 			}
-			t.Run(name+"/"+contender, func(t *testing.T) { sameAsLoop(t, c.problem, a, runs, steps, 17) })
+			tolerance := 2e-3
+			if name == "states" && contender == "PGCR, every step" {
+				// The loop takes contexts with states apart, and so rounds otherwise. What
+				// becomes of that in 90 updates is 3e-3 here, see TestApartByRounding of
+				// package pgcr.
+				tolerance = 5e-3
+			}
+			t.Run(name+"/"+contender, func(t *testing.T) { sameAsLoop(t, c.problem, a, runs, steps, 17, tolerance) })
 		}
 	}
 }
 
 // sameAsLoop compares every step of a match, and what the policy estimates after
 // the last one.
-func sameAsLoop(t *testing.T, problem envs.Problem, a envs.Algorithm, runs, steps, piece int) {
+func sameAsLoop(t *testing.T, problem envs.Problem, a envs.Algorithm, runs, steps, piece int, tolerance float64) {
 	t.Helper()
 	var seen [2][]step
 	var estimates [2][]float64
@@ -73,9 +80,7 @@ func sameAsLoop(t *testing.T, problem envs.Problem, a envs.Algorithm, runs, step
 	}
 	compare(t, seen[1], seen[0])
 	for i, want := range estimates[0] {
-		// In an update of one step again and again Adam makes whole steps of rounding, see
-		// TestPartByRounding.
-		if got := estimates[1][i]; !(math.Abs(got-want) < 1e-2*(1+math.Abs(want))) {
+		if got := estimates[1][i]; !(math.Abs(got-want) < tolerance*(1+math.Abs(want))) {
 			t.Errorf("estimate %d is %v, want %v", i, got, want)
 		}
 	}
@@ -189,7 +194,7 @@ func TestSessionsSameAsLoop(t *testing.T) {
 		for _, discount := range []float64{0, 0.5} {
 			for contender, a := range networks(discount) {
 				t.Run(fmt.Sprintf("%v/%v/%s", episodic, discount, contender), func(t *testing.T) {
-					sameAsLoop(t, readers{episodic}, a, 3, 60, 20)
+					sameAsLoop(t, readers{episodic}, a, 3, 60, 20, 2e-3)
 				})
 			}
 		}
