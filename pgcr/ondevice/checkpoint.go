@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/gomlx/compute"
@@ -53,7 +55,7 @@ type keeper struct {
 	stuck bool      // it could not be kept, which has been told
 }
 
-func newKeeper(p Player, m sim.Match, backend compute.Backend, piece int) (*keeper, error) {
+func newKeeper(p Player, m sim.Match, backend compute.Backend, piece int) *keeper {
 	k := &keeper{every: p.Every, tell: p.Tell, last: time.Now()}
 	if k.every == 0 {
 		k.every = time.Minute
@@ -62,7 +64,7 @@ func newKeeper(p Player, m sim.Match, backend compute.Backend, piece int) (*keep
 		k.tell = func(string) {}
 	}
 	if m.Folder == "" || k.every < 0 {
-		return k, nil
+		return k
 	}
 	seeds := sha256.New()
 	binary.Write(seeds, binary.LittleEndian, m.ProblemSeeds) // to a hash, which takes everything
@@ -74,12 +76,13 @@ func newKeeper(p Player, m sim.Match, backend compute.Backend, piece int) (*keep
 	var errs [3]error
 	k.of.Problem, errs[0] = declaration(m.Problem)
 	k.of.Algorithm, errs[1] = declaration(m.Algorithm)
-	k.of.Program, errs[2] = executable()
+	k.of.Program, errs[2] = programSum()
 	if err := errors.Join(errs[:]...); err != nil {
-		return nil, fmt.Errorf("ondevice: saying what is to be kept: %w", err)
+		k.tell(fmt.Sprintf("a match under way cannot be kept: saying what it is: %v", err))
+		return k
 	}
 	k.path = filepath.Join(m.Folder, "device-"+k.of.Seeds[:16]+".checkpoint")
-	return k, nil
+	return k
 }
 
 func declaration(x any) (string, error) {
@@ -87,8 +90,12 @@ func declaration(x any) (string, error) {
 	return fmt.Sprintf("%T %s", x, text), err
 }
 
-func executable() (string, error) {
-	path, err := os.Executable()
+// programSum is the sum of the program that runs. Tests set it.
+var programSum = sync.OnceValues(func() (string, error) {
+	path, err := "/proc/self/exe", error(nil)
+	if runtime.GOOS != "linux" { // there it is what runs, even if its file has been replaced since
+		path, err = os.Executable()
+	}
 	if err != nil {
 		return "", err
 	}
@@ -100,7 +107,7 @@ func executable() (string, error) {
 	sum := sha256.New()
 	_, err = io.Copy(sum, file)
 	return fmt.Sprintf("%x", sum.Sum(nil)), err
-}
+})
 
 // load returns what was kept, or nil. What cannot be used is told.
 func (k *keeper) load(t *table) *checkpoint {
@@ -154,6 +161,34 @@ func (k *keeper) check(c *checkpoint, t *table) error {
 	if c.Played < 1 || c.Played >= t.steps || c.Played%k.of.Piece != 0 || len(c.Slots) != t.runs()*c.Played || len(c.Networks) != len(t.script.Parameters()) {
 		return fmt.Errorf("it is of %d steps, %d choices and %d networks", c.Played, len(c.Slots), len(c.Networks))
 	}
+	for i, slot := range c.Slots {
+		if int(slot) >= t.spec.Candidates {
+			return fmt.Errorf("choice %d is slot %d of %d", i, slot, t.spec.Candidates)
+		}
+	}
+	for i, p := range t.script.Parameters() {
+		if err := fits(c.Networks[i], p.Network.Shapes(t.runs())); err != nil {
+			return fmt.Errorf("network %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// fits returns an error that says how parameters and moments are not of those
+// shapes.
+func fits(values [][]float32, dims [][]int) error {
+	if len(values) != 3*len(dims) {
+		return fmt.Errorf("%d parameters and moments, want %d", len(values), 3*len(dims))
+	}
+	for i, v := range values {
+		size := 1
+		for _, n := range dims[i%len(dims)] {
+			size *= n
+		}
+		if len(v) != size {
+			return fmt.Errorf("parameter or moment %d has %d values, want %d", i, len(v), size)
+		}
+	}
 	return nil
 }
 
@@ -162,7 +197,10 @@ func (k *keeper) due() bool { return k.path != "" && time.Since(k.last) >= k.eve
 
 // keep writes a checkpoint. That it could not is told once; the game goes on.
 func (k *keeper) keep(t *table, played int) {
-	err := k.write(t, played)
+	c, err := k.checkpoint(t, played)
+	if err == nil {
+		err = c.write(k.path)
+	}
 	k.last = time.Now()
 	if err != nil && !k.stuck {
 		k.stuck = true
@@ -170,26 +208,30 @@ func (k *keeper) keep(t *table, played int) {
 	}
 }
 
-func (k *keeper) write(t *table, played int) error {
-	c := checkpoint{Of: k.of, Played: played, Slots: make([]uint8, 0, t.runs()*played)}
+func (k *keeper) checkpoint(t *table, played int) (*checkpoint, error) {
+	c := &checkpoint{Of: k.of, Played: played, Slots: make([]uint8, 0, t.runs()*played)}
 	for r := range t.runs() {
 		c.Slots = append(c.Slots, t.slots[r*t.steps:r*t.steps+played]...)
 	}
 	for _, p := range t.script.Parameters() {
 		values, err := p.State()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.Networks = append(c.Networks, values)
 	}
+	return c, nil
+}
+
+// write writes a checkpoint, of which nobody ever sees half under its name.
+func (c *checkpoint) write(path string) error {
 	var body bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(c); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(body.Bytes())
-	// Nobody ever sees half of it under its name.
-	temporary := k.path + ".tmp"
-	file, err := os.Create(temporary)
+	// Another process may play the same match.
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
@@ -199,22 +241,12 @@ func (k *keeper) write(t *table, played int) error {
 		}
 	}
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(temporary, k.path)
+		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		os.Remove(temporary)
+		os.Remove(file.Name())
 	}
 	return err
-}
-
-// remove removes what was kept, when the match is over.
-func (k *keeper) remove() {
-	if k.path == "" {
-		return
-	}
-	if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		k.tell(fmt.Sprintf("the match is over, but %v", err))
-	}
 }
 
 // resume makes the game again that was kept, on the device.
@@ -238,15 +270,12 @@ func (g *game) replay(l *loaded, c *resume) ([]float32, error) {
 	if _, err := g.call(l, 0); err != nil {
 		return nil, err
 	}
-	m, n := g.spec.Candidates, g.shape.hist
+	m, n := g.spec.Candidates, g.shape.hist // every slot is below m, keeper.check has seen to it
 	slots := make([]float32, g.runs()*l.steps)
 	for r := range g.runs() {
 		for k := range l.steps {
 			at := r*l.steps + k
 			slot := c.Slots[r*c.Played+l.first+k]
-			if int(slot) >= m {
-				return nil, fmt.Errorf("ondevice: a checkpoint with slot %d of %d", slot, m)
-			}
 			slots[at] = float32(slot)
 			candidate := int(l.order[at*m+int(slot)])
 			hist := c.hist[(r*g.steps+l.first+k)*n:][:n]

@@ -40,8 +40,8 @@
 // # Interruptions
 //
 // A match with a Folder is kept there about once a minute, and at an interrupt:
-// parameters and what was chosen. The tape comes again from the seeds, so the next
-// Play of the match goes on to the same end, to the last bit if the program is
-// compiled to the same one. On a GPU, XLA may choose among its kernels anew, unless
-// XLA_FLAGS has --xla_gpu_autotune_level=0.
+// parameters and what was chosen. It stays there until the Folder is removed. The
+// tape comes again from the seeds, so the next Play of the match goes on to the same
+// end, to the last bit if the match is compiled to the same program. On a GPU, XLA
+// may choose among its kernels anew, unless XLA_FLAGS has --xla_gpu_autotune_level=0.
 package ondevice

@@ -26,7 +26,7 @@ func unsuitable(why string) error { return fmt.Errorf("ondevice: %w: %s", ErrUns
 // sim.Options.Player. On the Go backend it is slower than sim.PlayMatch.
 type Player struct {
 	// Piece is how many steps the device takes in a call, rounded up to the next
-	// update; default: 1000, and fewer where they would take more than 64 MiB.
+	// update; 0 or less: 1000, and fewer where they would take more than 64 MiB.
 	Piece int
 
 	// Fallback plays the matches that the device cannot play, and is told why
@@ -34,8 +34,12 @@ type Player struct {
 	Fallback func(ctx context.Context, m sim.Match, why error) error
 
 	// Every is how often a match under way is kept in its Folder, if it has one, so
-	// that the next Play of the same match goes on from there, even after a kill.
-	// It ends as it would have without. Default: a minute; below 0: never.
+	// that the next Play of the same match by the same program goes on from there,
+	// even after a kill. It ends as it would have without, to the last bit if the
+	// backend compiles the match to the same program again: XLA on a GPU need not, as
+	// it times kernels to choose among them. What was kept stays when the match is
+	// over: whoever gave the Folder removes it once the result is kept.
+	// Default: a minute; below 0: never.
 	Every time.Duration
 
 	// Backend says what computes, where the backend does not say enough itself: a
@@ -63,30 +67,23 @@ func (p Player) Play(ctx context.Context, m sim.Match) error {
 	if err != nil {
 		return err
 	}
-	keeper, err := newKeeper(p, m, table.script.Backend(), p.pieceSteps(table))
-	if err != nil {
-		return err
-	}
+	keeper := newKeeper(p, m, table.script.Backend(), p.pieceSteps(table))
 	m.Begin()
 	g, err := newGame(table)
 	if err != nil {
 		return err
 	}
 	defer g.free()
-	if err := g.play(ctx, p.pieceSteps(table), keeper); err != nil {
-		return err
-	}
-	keeper.remove()
-	return nil
+	return g.play(ctx, p.pieceSteps(table), keeper)
 }
 
 // pieceSteps is the number of steps of a call: whole stretches between updates.
 func (p Player) pieceSteps(t *table) int {
 	n, every := p.Piece, t.script.UpdateEvery()
-	if n == 0 {
+	if n <= 0 {
 		n = min(1000, max(1, (64<<20)/t.upload()))
 	}
-	return min((n+every-1)/every*every, t.steps)
+	return (min(n, t.steps) + every - 1) / every * every // t.steps is a multiple
 }
 
 // game is a match under way on a device.
@@ -166,9 +163,10 @@ func (g *game) play(ctx context.Context, steps int, k *keeper) error {
 	}
 	laid := make(chan *loaded, 1)
 	done := make(chan struct{})
-	defer close(done)
+	broken := errGoexit // how the loader has ended, once laid is closed
 	go func() {
 		defer close(laid)
+		defer caught(&broken)
 		for left := g.steps; left > 0; {
 			n := min(steps, left)
 			left -= n
@@ -176,44 +174,65 @@ func (g *game) play(ctx context.Context, steps int, k *keeper) error {
 			select {
 			case laid <- l:
 			case <-done:
+				l.free()
 				return
 			}
 			if l.err != nil {
 				return
 			}
 		}
+		broken = nil
+	}()
+	// Nobody lays out any more when the game is freed.
+	defer func() {
+		close(done)
+		for l := range laid {
+			l.free()
+		}
 	}()
 	for l := range laid {
-		if err := ctx.Err(); err != nil {
-			if k.path != "" && l.first > 0 && kept == nil {
-				k.keep(g.table, l.first)
-			}
-			return &sim.StepError{Step: l.first + 1, Err: err}
-		}
-		if l.err != nil {
-			return l.err
-		}
-		var slots []float32
-		var err error
-		if kept != nil {
-			slots, err = g.replay(l, kept)
-		} else {
-			slots, err = g.call(l, l.steps)
-		}
-		if err != nil {
-			return &sim.StepError{Step: l.first + 1, Err: g.explain(err)}
-		}
-		if err := g.record(l.piece, slots); err != nil {
+		if err := g.playPiece(ctx, l, &kept, k); err != nil {
 			return err
 		}
-		end := l.first + l.steps
-		if kept != nil {
-			if end == kept.Played {
-				kept = nil
-			}
-		} else if k.due() && end < g.steps {
-			k.keep(g.table, end)
+	}
+	if broken != nil {
+		return &sim.StepError{Step: g.laid + 1, Err: broken}
+	}
+	return nil
+}
+
+// playPiece plays a piece, or shows again what was kept of it, and frees it.
+func (g *game) playPiece(ctx context.Context, l *loaded, kept **resume, k *keeper) error {
+	defer l.free()
+	if err := ctx.Err(); err != nil {
+		if k.path != "" && l.first > 0 && *kept == nil {
+			k.keep(g.table, l.first)
 		}
+		return &sim.StepError{Step: l.first + 1, Err: err}
+	}
+	if l.err != nil {
+		return l.err
+	}
+	var slots []float32
+	var err error
+	if *kept != nil {
+		slots, err = g.replay(l, *kept)
+	} else {
+		slots, err = g.call(l, l.steps)
+	}
+	if err != nil {
+		return &sim.StepError{Step: l.first + 1, Err: g.explain(err)}
+	}
+	if err := g.record(l.piece, slots); err != nil {
+		return err
+	}
+	end := l.first + l.steps
+	if *kept != nil {
+		if end == (*kept).Played {
+			*kept = nil
+		}
+	} else if k.due() && end < g.steps {
+		k.keep(g.table, end)
 	}
 	return nil
 }
@@ -222,6 +241,15 @@ func (g *game) play(ctx context.Context, steps int, k *keeper) error {
 type loaded struct {
 	*piece
 	inputs []*tensors.Tensor // inPiece ... inUpdates
+}
+
+// free gives back what of the piece is on the device still.
+func (l *loaded) free() {
+	for _, x := range l.inputs {
+		if x.Ok() {
+			x.MustFinalizeAll()
+		}
+	}
 }
 
 func (g *game) load(steps int) *loaded {
@@ -300,12 +328,7 @@ func (g *game) call(l *loaded, steps int) ([]float32, error) {
 	if g.slices {
 		g.history = rest[0]
 	}
-	for _, x := range append(l.inputs, results[0]) {
-		if err := x.FinalizeAll(); err != nil {
-			return nil, err
-		}
-	}
-	return slots, nil
+	return slots, results[0].FinalizeAll()
 }
 
 // copyHistory is program.append on the host.

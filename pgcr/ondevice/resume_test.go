@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/contextrec/contextrec/baselines/neural"
@@ -75,13 +76,13 @@ func (s *session) play(until int) error {
 	return err
 }
 
-// finish plays the match to its end.
+// finish plays the match to its end. What was kept of it stays.
 func (s *session) finish() {
 	s.t.Helper()
 	if err := s.play(0); err != nil {
 		s.t.Fatal(err)
 	}
-	if files := s.files(); len(files) > 0 {
+	if files := s.files(); len(files) > 1 {
 		s.t.Errorf("the match is over and has left %v", files)
 	}
 }
@@ -195,6 +196,29 @@ func TestInterrupted(t *testing.T) {
 	s.same(whole)
 }
 
+// A match whose process was killed when it was over, but before anybody had kept
+// what came of it, goes on from what was kept last.
+func TestKilledAfterTheEnd(t *testing.T) {
+	s := newSession(t, "music", t.TempDir())
+	s.finish()
+	whole := *s
+	s.finish()
+	s.same(&whole)
+	s.said("going on after step 50 of 60")
+}
+
+// rewrite changes what was kept, in a file that is as it ought to be otherwise.
+func rewrite(change func(c *ondevice.Checkpoint)) func(string, []byte) error {
+	return func(path string, _ []byte) error {
+		c, err := ondevice.ReadCheckpoint(path)
+		if err != nil {
+			return err
+		}
+		change(c)
+		return ondevice.WriteCheckpoint(c, path)
+	}
+}
+
 // What is damaged is not used, and what is in the way is told.
 func TestDamagedCheckpoint(t *testing.T) {
 	whole := newSession(t, "toy", t.TempDir())
@@ -203,15 +227,17 @@ func TestDamagedCheckpoint(t *testing.T) {
 		damage func(path string, text []byte) error
 		told   string
 	}{
-		"torn":    {func(path string, text []byte) error { return os.WriteFile(path, text[:len(text)*2/3], 0o666) }, "it is damaged"},
-		"empty":   {func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o666) }, "it is no checkpoint"},
-		"header":  {func(path string, text []byte) error { return os.WriteFile(path, text[:40], 0o666) }, "it is damaged"},
-		"one bit": {func(path string, text []byte) error { text[len(text)/2] ^= 4; return os.WriteFile(path, text, 0o666) }, "it is damaged"},
-		"other":   {func(path string, _ []byte) error { return os.WriteFile(path, []byte("# a result"), 0o666) }, "it is no checkpoint"},
-		"no file": {func(path string, _ []byte) error { return errors.Join(os.Remove(path), os.Symlink(os.DevNull, path)) }, "it is no file"},
-		"temporary": {func(path string, text []byte) error {
-			return errors.Join(os.Remove(path), os.WriteFile(path+".tmp", text[:99], 0o666))
-		}, ""},
+		"torn":     {func(path string, text []byte) error { return os.WriteFile(path, text[:len(text)*2/3], 0o666) }, "it is damaged"},
+		"empty":    {func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o666) }, "it is no checkpoint"},
+		"header":   {func(path string, text []byte) error { return os.WriteFile(path, text[:40], 0o666) }, "it is damaged"},
+		"one bit":  {func(path string, text []byte) error { text[len(text)/2] ^= 4; return os.WriteFile(path, text, 0o666) }, "it is damaged"},
+		"other":    {func(path string, _ []byte) error { return os.WriteFile(path, []byte("# a result"), 0o666) }, "it is no checkpoint"},
+		"no file":  {func(path string, _ []byte) error { return errors.Join(os.Remove(path), os.Symlink(os.DevNull, path)) }, "it is no file"},
+		"slot":     {rewrite(func(c *ondevice.Checkpoint) { c.Slots[3] = 250 }), "choice 3 is slot 250 of 5"},
+		"choices":  {rewrite(func(c *ondevice.Checkpoint) { c.Slots = c.Slots[1:] }), "it is of 30 steps, 59 choices and 2 networks"},
+		"networks": {rewrite(func(c *ondevice.Checkpoint) { c.Networks = c.Networks[1:] }), "it is of 30 steps, 60 choices and 1 networks"},
+		"network":  {rewrite(func(c *ondevice.Checkpoint) { c.Networks[1] = c.Networks[0] }), "network 1: 6 parameters and moments, want 9"},
+		"moment":   {rewrite(func(c *ondevice.Checkpoint) { c.Networks[0][5] = c.Networks[0][5][1:] }), "network 0: parameter or moment 5 has"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, "toy", t.TempDir())
@@ -226,11 +252,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 			}
 			s.finish()
 			s.same(whole)
-			if c.told == "" {
-				s.said()
-			} else {
-				s.said("beginning anew: " + path + " is not used: " + c.told)
-			}
+			s.said("beginning anew: " + path + " is not used: " + c.told)
 		})
 	}
 }
@@ -243,6 +265,7 @@ func TestForeignCheckpoint(t *testing.T) {
 		"Steps":     func(s *session) { s.steps++ },
 		"Piece":     func(s *session) { s.player.Piece = 20 },
 		"Backend":   func(s *session) { s.player.Backend = "another" },
+		"Program":   func(s *session) { s.t.Cleanup(ondevice.SetProgramSum("another", nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSession(t, "toy", t.TempDir())
@@ -272,4 +295,45 @@ func TestNotKept(t *testing.T) {
 	never.finish()
 	never.said()
 	never.same(s)
+	if files := never.files(); len(files) > 0 {
+		t.Errorf("kept %v", files)
+	}
+
+	defer ondevice.SetProgramSum("", errors.New("no program"))()
+	unknown := newSession(t, "toy", t.TempDir())
+	unknown.finish()
+	unknown.said("a match under way cannot be kept: saying what it is: no program")
+	unknown.same(s)
+	if files := unknown.files(); len(files) > 0 {
+		t.Errorf("kept %v", files)
+	}
+}
+
+// Two that play the same match at the same time end as one does.
+func TestTwice(t *testing.T) {
+	whole := newSession(t, "toy", t.TempDir())
+	whole.finish()
+	folder := t.TempDir()
+	var sessions [4]*session
+	var errs [4]error
+	var wg sync.WaitGroup
+	for i := range sessions {
+		sessions[i] = newSession(t, "toy", folder)
+		wg.Go(func() { errs[i] = sessions[i].play(0) })
+	}
+	wg.Wait()
+	for i, s := range sessions {
+		if errs[i] != nil {
+			t.Fatal(errs[i])
+		}
+		s.same(whole)
+		for _, line := range s.told { // it may have begun when another had kept something
+			if !strings.HasPrefix(line, "going on after step ") {
+				t.Error(line)
+			}
+		}
+	}
+	if files := sessions[0].files(); len(files) != 1 {
+		t.Errorf("the matches are over and have left %v", files)
+	}
 }

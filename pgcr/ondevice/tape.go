@@ -1,9 +1,11 @@
 package ondevice
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -131,7 +133,10 @@ func (t *table) group(from, to int) error {
 			return err
 		}
 	} else if c := t.catalogue; c != nil && (obs.Codes == nil || obs.Codes.Table.Identity() != c.table.Identity()) {
-		return fmt.Errorf("ondevice: runs of %T have different tables", t.match.Problem)
+		if t.stateful() {
+			return fmt.Errorf("ondevice: runs of %T have different tables", t.match.Problem)
+		}
+		t.catalogue = nil
 	}
 	if t.stateful() {
 		for range runs {
@@ -229,7 +234,7 @@ func (t *table) next(steps int) *piece {
 	errs := make([]error, len(t.groups))
 	var wg sync.WaitGroup
 	for i, g := range t.groups {
-		wg.Go(func() { errs[i] = t.lay(g, p) })
+		wg.Go(func() { t.lay(g, p, &errs[i]) })
 	}
 	wg.Wait()
 	// The error of the earliest step is the one that the loop would have met.
@@ -242,17 +247,41 @@ func (t *table) next(steps int) *piece {
 	return p
 }
 
-// lay fills in a group's runs.
-func (t *table) lay(g *group, p *piece) error {
-	for k := range p.steps {
-		if err := t.layStep(g, p, k); err != nil {
-			if run, ok := err.(*envs.RunError); ok {
-				err = &envs.RunError{Run: g.first + run.Run, Err: run.Err}
-			}
-			return &sim.StepError{Step: p.first + k + 1, Err: err}
+// lay fills in a group's runs, or sets the error.
+func (t *table) lay(g *group, p *piece, failed *error) {
+	k, err := 0, errGoexit
+	defer func() {
+		if err != nil {
+			*failed = &sim.StepError{Step: p.first + k + 1, Err: err}
 		}
+	}()
+	defer caught(&err)
+	for k < p.steps {
+		if at := t.layStep(g, p, k); at != nil {
+			if run, ok := at.(*envs.RunError); ok {
+				at = &envs.RunError{Run: g.first + run.Run, Err: run.Err}
+			}
+			err = at
+			return
+		}
+		k++
 	}
-	return nil
+	err = nil
+}
+
+// errGoexit is the error of a goroutine that has not come to its end.
+var errGoexit = errors.New("its goroutine was ended (runtime.Goexit, which a test's FailNow calls)")
+
+// caught makes an error of a panic, in a goroutine that nobody else would catch it
+// in. It is deferred.
+func caught(err *error) {
+	if v := recover(); v != nil {
+		cause, ok := v.(error)
+		if !ok {
+			cause = fmt.Errorf("%v", v)
+		}
+		*err = fmt.Errorf("panic: %w\n%s", cause, debug.Stack())
+	}
 }
 
 func (t *table) layStep(g *group, p *piece, k int) error {
