@@ -133,7 +133,7 @@ func TestAwaited(t *testing.T) {
 			var steps, inside atomic.Int64
 			m := match(hooked{at: func(int) {
 				inside.Add(1)
-				time.Sleep(time.Millisecond)
+				time.Sleep(5 * time.Millisecond) // longer than a piece is played
 				inside.Add(-1)
 				steps.Add(1)
 			}}, pgcr.Config{ActorRate: 1e-4}, 2, 400)
@@ -160,7 +160,7 @@ func TestAwaited(t *testing.T) {
 				t.Errorf("%d environments are in a step still", n)
 			}
 			before := steps.Load()
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond)
 			if after := steps.Load(); after != before {
 				t.Errorf("%d steps were laid out when Play returned, %d later", before, after)
 			}

@@ -36,8 +36,8 @@ type catalogue struct {
 const mostRows = 1 << 24
 
 // newCatalogue returns the catalogue that the contexts of an environment are made
-// of, or nil where they do not depend on what was chosen and can be laid out
-// themselves.
+// of, or nil where there is none but contexts do not depend on what was chosen and
+// can be laid out themselves.
 func newCatalogue(obs envs.Observation, spec envs.Spec) (*catalogue, error) {
 	if obs.Codes == nil {
 		return nil, nil
@@ -46,26 +46,37 @@ func newCatalogue(obs envs.Observation, spec envs.Spec) (*catalogue, error) {
 	if c.state > 0 && !obs.Codes.Choices {
 		return nil, nil
 	}
+	err := c.gather(obs, spec)
+	switch {
+	case err == nil:
+		return c, nil
+	case c.state == 0:
+		return nil, nil
+	}
+	return nil, err
+}
+
+// gather fetches the features, or returns an error that says why contexts cannot
+// be made of them.
+func (c *catalogue) gather(obs envs.Observation, spec envs.Spec) error {
 	ok := false
 	if c.table, ok = obs.Codes.Table.(FeatureTable); ok {
 		c.rows, c.features, ok = c.table.Gather()
 	}
 	switch {
-	case !ok && c.state == 0:
-		return nil, nil
 	case !ok:
-		return nil, unsuitable(fmt.Sprintf("contexts depend on what was chosen before, in a way that %T does not tell for a device", obs.Codes.Table))
+		return unsuitable(fmt.Sprintf("contexts depend on what was chosen before, in a way that %T does not tell for a device", obs.Codes.Table))
 	case spec.State != c.state*(c.f+1) || len(c.features)%c.f != 0:
-		return nil, unsuitable(fmt.Sprintf("contexts of %d features with a state of %d are not %d choices and an item of %T", spec.Dim, spec.State, c.state, obs.Codes.Table))
+		return unsuitable(fmt.Sprintf("contexts of %d features with a state of %d are not %d choices and an item of %T", spec.Dim, spec.State, c.state, obs.Codes.Table))
 	case len(c.features)/c.f >= mostRows:
-		return nil, unsuitable(fmt.Sprintf("%T has %d rows of features, fewer than %d are possible", obs.Codes.Table, len(c.features)/c.f, mostRows))
+		return unsuitable(fmt.Sprintf("%T has %d rows of features, fewer than %d are possible", obs.Codes.Table, len(c.features)/c.f, mostRows))
 	}
 	for i, x := range c.features {
 		if !finite(float64(x)) {
-			return nil, fmt.Errorf("ondevice: feature %d of row %d of %T is %v", i%c.f, i/c.f, obs.Codes.Table, x)
+			return fmt.Errorf("ondevice: feature %d of row %d of %T is %v", i%c.f, i/c.f, obs.Codes.Table, x)
 		}
 	}
-	return c, c.check(obs, spec)
+	return c.check(obs, spec)
 }
 
 // check compares contexts with those that the table itself makes.
