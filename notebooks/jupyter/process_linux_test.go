@@ -80,19 +80,25 @@ func TestServeFailsWithKernel(t *testing.T) {
 	gone(t, pids)
 }
 
-// Neither the server nor its kernel heeds that it is told to stop.
+// A server that does not heed that it is told to stop has kernels that do not
+// either, or that say so and remove their files.
 func TestServeHangsWithKernel(t *testing.T) {
 	was := jupyter.SetStopGrace(100 * time.Millisecond)
 	t.Cleanup(func() { jupyter.SetStopGrace(was) })
-	s, pids := withKernel(t, "trap '' TERM")
-	ask(t, s, "/hang")
-	if err := s.stop(); err != nil {
-		t.Error(err)
+	for _, kernel := range []string{
+		`trap '' TERM`,
+		`trap 'echo stopped >&2; rm "$TMPDIR/of-kernel"; exit' TERM; : > "$TMPDIR/of-kernel"`,
+	} {
+		s, pids := withKernel(t, kernel)
+		ask(t, s, "/hang")
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+		if _, err := http.Get(s.URL("")); err == nil {
+			t.Error("the server still answers")
+		}
+		gone(t, pids)
 	}
-	if _, err := http.Get(s.URL("")); err == nil {
-		t.Error("the server still answers")
-	}
-	gone(t, pids)
 }
 
 // The rest of what the user runs goes on.

@@ -154,6 +154,9 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 	case <-gone:
 	case <-time.After(stopGrace):
 		killGroup(cmd.Process.Pid)
+		// At once, while what they say is read: a kernel that cannot say that it
+		// ends leaves its files.
+		endMarked(mark)
 		<-gone
 	}
 	if err != nil && ctx.Err() == nil {
