@@ -10,15 +10,20 @@
 //	paper notebooks [NAME...]   execute the notebooks
 //	paper reproduce             all of that, from nothing to the claims, but for
 //	                            the music experiments, which take hours
-//	paper lab [NAME]            open the notebooks, or one, in Jupyter
+//	paper lab [NAME]            open the notebooks, or one, in Jupyter, on -port n;
+//	                            -browser opens a browser, -no-browser opens none, and
+//	                            -log shows what Jupyter says
 //	paper kernel install        declare the notebooks' kernel for VS Code and other
-//	                            servers; paper kernel uninstall removes it
+//	                            servers; paper kernel uninstall removes it; -force is
+//	                            for that of another clone
 //	paper synthetic DIR         write data in the form of the KKBox files, for
-//	                            -users users
+//	                            -users n of them, drawn from -seed n
 //	paper site DIR [NAME...]    write the notebooks as web pages, with the figures
 //	                            and the claims; see paper site -h
 //	paper bench                 time decisions, updates and whole steps on the
-//	                            backends, beside PyTorch and JAX
+//	                            backends, beside PyTorch and JAX of -python p, for
+//	                            -time t each, by -clock wall or cpu;
+//	                            -format text, markdown or csv
 //
 // Flags say how and how much; what is run is declared in package paper.
 //

@@ -97,11 +97,14 @@ func TestReadmeCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range all {
+		if elsewhere[c] != "" {
+			continue
+		}
 		if args, ok := strings.CutPrefix(strings.Replace(c, " -tags xla", "", 1), "go run ./notebooks/cmd/paper"); ok {
 			s.run(0, strings.Fields(args)...)
 		} else if strings.HasPrefix(c, "go doc ") {
 			runCommand(t, root, c)
-		} else if elsewhere[c] == "" {
+		} else {
 			t.Errorf("nobody tests the command %q", c)
 		}
 	}
@@ -109,8 +112,11 @@ func TestReadmeCommands(t *testing.T) {
 
 // elsewhere says where the README's other commands are run.
 var elsewhere = map[string]string{
-	"go test ./...":                    ".ci/run",
-	"go test -run '^$' -bench . ./...": ".ci/run, each benchmark once",
+	"go test ./...":                                                       ".ci/run",
+	"go run ./notebooks/cmd/paper lab":                                    "TestLab, with a front end that is faked, and package jupyter",
+	"go run ./notebooks/cmd/paper kernel install":                         "TestKernelInstall, into a folder of its own",
+	"go run ./notebooks/cmd/paper site pages":                             "package site, of the notebooks that are stored",
+	"go test -run '^$' -bench . ./...":                                    ".ci/run, each benchmark once",
 	"git clone https://github.com/contextrec/contextrec && cd contextrec": "the place where .ci/run runs is a clone",
 }
 
@@ -203,4 +209,4 @@ func TestManual(t *testing.T) {
 	}
 }
 
-var longFlag = regexp.MustCompile(`(?m)^ +(-\w)?(?:, )? *--(\w+)`)
+var longFlag = regexp.MustCompile(`(?m)^ +(-\w)?(?:, )? *--([\w-]+)`)
