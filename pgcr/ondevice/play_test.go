@@ -115,35 +115,3 @@ func TestSameAsLoop(t *testing.T) {
 		})
 	}
 }
-
-// TimeUpdate does as many updates as it says.
-func TestTimeUpdate(t *testing.T) {
-	spec := envs.Linear{}.Spec()
-	policy, err := pgcr.Config{Dropout: 0.3}.New(spec, []uint64{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	agent := policy.(*pgcr.Agent)
-	before, after := make([]float64, 10), make([]float64, 10)
-	env, err := envs.Linear{}.New([]uint64{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := agent.Values(before, env.Observe()); err != nil {
-		t.Fatal(err)
-	}
-	script, err := agent.Script(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	update, first, err := ondevice.TimeUpdate(script, spec, 10)
-	if err != nil || update <= 0 || first <= 0 {
-		t.Fatal(update, first, err)
-	}
-	if err := agent.Values(after, env.Observe()); err != nil {
-		t.Fatal(err)
-	}
-	if slices.Equal(before, after) {
-		t.Error("nothing was learned")
-	}
-}

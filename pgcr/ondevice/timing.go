@@ -1,6 +1,7 @@
 package ondevice
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,11 +18,16 @@ import (
 
 // TimeUpdate measures an update alone, without deciding and drawing: the script's
 // Learn on one batch of random contexts, again and again. It returns the time of
-// an update of all runs, the shortest in three calls of so many updates, and what
-// the first call took, compilation included.
+// an update of all runs in each of so many turns, 1 or more. A turn is a call of as
+// many updates as take about the given time, and of one update at least; the calls
+// before the turns, one with compilation and some to find that number, do not
+// count. It reads ctx between the calls.
 //
-// The script's parameters are those of so many updates afterwards.
-func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first time.Duration, err error) {
+// The script's parameters are those of all these updates afterwards.
+func TimeUpdate(ctx context.Context, script pgcr.Script, spec envs.Spec, turns int, turn time.Duration) ([]time.Duration, error) {
+	if turns < 1 {
+		return nil, fmt.Errorf("ondevice: an update is timed in %d turns, want 1 or more", turns)
+	}
 	backend, size := script.Backend(), script.Tape()
 	runs := script.Runs()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -86,10 +92,10 @@ func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first 
 		}
 		return script.Learn(rest, tape, batch)
 	}
-	exec, err := NewExec(backend, func(in []*Node) []*Node {
+	exec, err := NewExec(backend, func(in []*Node) []*Node { // updates, fixed, params
 		g := in[0].Graph()
 		declare := func() []*Node {
-			nodes := []*Node{Parameter(g, "i", shapes.Make(dtypes.Int32)), Parameter(g, "limit", shapes.Make(dtypes.Int32))}
+			nodes := []*Node{Parameter(g, "i", shapes.Make(dtypes.Int32))}
 			for i, x := range in {
 				nodes = append(nodes, Parameter(g, fmt.Sprintf("x%d", i), x.Shape()))
 			}
@@ -103,14 +109,17 @@ func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first 
 			n := declare()
 			return []*Node{LessThan(n[0], n[1])}
 		})
-		return While(cond, body, append([]*Node{number(g, 0), number(g, updates)}, in...)...)[2+len(fixed):]
+		return While(cond, body, append([]*Node{number(g, 0)}, in...)...)[2+len(fixed):]
 	})
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	defer exec.Finalize()
-	call := func() (time.Duration, error) {
-		var args []any
+	call := func(updates int) (time.Duration, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		args := []any{tensors.FromScalar(int32(updates))}
 		for _, x := range fixed {
 			args = append(args, x)
 		}
@@ -136,19 +145,31 @@ func TimeUpdate(script pgcr.Script, spec envs.Spec, updates int) (update, first 
 		}
 		return took, nil
 	}
-	if first, err = call(); err != nil {
-		return 0, 0, err
+	if _, err := call(1); err != nil { // compilation
+		return nil, err
 	}
-	for range 3 {
-		took, err := call()
+	const most = 1 << 30
+	updates := 1
+	for ; ; updates *= 2 {
+		took, err := call(updates)
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
-		if each := took / time.Duration(updates); update == 0 || each < update {
-			update = each
+		if took > turn/4 || updates == most {
+			each := float64(took) / float64(updates)
+			updates = int(min(max(1, float64(turn)/each), most))
+			break
 		}
 	}
-	return update, first, nil
+	each := make([]time.Duration, turns)
+	for i := range each {
+		took, err := call(updates)
+		if err != nil {
+			return nil, err
+		}
+		each[i] = took / time.Duration(updates)
+	}
+	return each, nil
 }
 
 // timedBatch implements pgcr.DeviceHistory.

@@ -264,8 +264,12 @@ func (b *bench) now() time.Duration {
 }
 
 // measure calls op, which does an operation so many times, and returns what an
-// operation took in each turn. The first calls, with compilation, do not count.
+// operation took in each turn. The calls before them, of which the first compiles,
+// do not count.
 func (b *bench) measure(ctx context.Context, op func(ctx context.Context, times int) error) ([]time.Duration, error) {
+	if err := op(ctx, 1); err != nil {
+		return nil, err
+	}
 	times := 1
 	for begin := b.now(); ; {
 		last := b.now()
@@ -393,13 +397,14 @@ func (b *bench) device(ctx context.Context, s benchShape, at paper.Timing) error
 	if err != nil {
 		return err
 	}
-	each, _, err := ondevice.TimeUpdate(script, s.spec, 500)
+	updates, err := ondevice.TimeUpdate(ctx, script, s.spec, turns, b.time/turns)
 	if err != nil {
 		return err
 	}
 	if b.wants(at, "update") {
-		b.add(at, "update", []time.Duration{each})
+		b.add(at, "update", updates)
 	}
+	each := max(slices.Min(updates), 1)
 	if s.problem == nil || !b.wants(at, "step") {
 		return nil
 	}

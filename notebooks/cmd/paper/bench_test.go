@@ -7,11 +7,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/notebooks/paper"
+	"github.com/contextrec/contextrec/pgcr"
 )
 
 // python makes a program that does what the shell script says, in the place of a
@@ -110,5 +113,50 @@ func TestBenchIsInterrupted(t *testing.T) {
 	status, stdout, stderr := benchCommand(ctx, "-only=^toy/R=1/act|^toy/R=1/update/PyTorch", "-python="+sleeper)
 	if status != 130 || !strings.Contains(stdout, "toy 40-10-1") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+}
+
+// A first call that takes long, as one that compiles does, leaves the number of
+// operations in a turn as it would be without.
+func TestBenchFirstCall(t *testing.T) {
+	b := &bench{time: 50 * time.Millisecond, clock: "wall"}
+	var calls []int
+	took, err := b.measure(t.Context(), func(_ context.Context, times int) error {
+		if calls = append(calls, times); len(calls) == 1 {
+			time.Sleep(b.time)
+		}
+		time.Sleep(time.Duration(times) * 50 * time.Microsecond)
+		return nil
+	})
+	if err != nil || len(took) != turns {
+		t.Fatal(took, err)
+	}
+	if last := calls[len(calls)-1]; calls[0] != 1 || last < 10 {
+		t.Errorf("it is called for %v operations", calls)
+	}
+}
+
+// The numbers of a device's loop are of several turns, in the time that is given
+// for them.
+func TestBenchDevice(t *testing.T) {
+	backend, err := openBackend("go:ops_sequential")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backend.Finalize()
+	s := benchShapes[0]
+	s.spec, s.problem = envs.Linear{Dim: 3}.Spec(), envs.Linear{Dim: 3}
+	s.config = pgcr.Config{Hidden: []int{4}, BatchSize: 10, Backend: backend}
+	b := &bench{only: regexp.MustCompile(""), time: 20 * time.Millisecond, clock: "wall"}
+	if err := b.device(t.Context(), s, paper.Timing{Backend: "xla:cpu", Loop: "device", Shape: "toy", Runs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.timings) != 2 || b.timings[0].Operation != "update" || b.timings[1].Operation != "step" {
+		t.Fatalf("%+v", b.timings)
+	}
+	for _, timing := range b.timings {
+		if !(0 < timing.Low && timing.Low < timing.High) {
+			t.Errorf("%+v is not of several turns", timing)
+		}
 	}
 }
