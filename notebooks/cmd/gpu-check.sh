@@ -97,7 +97,8 @@ echo "== times"
 times=$folder/times.csv
 export XLA_PYTHON_CLIENT_PREALLOCATE=false # JAX leaves memory to this program
 timeout "$(at_most 150)" "$paper" -simd=off bench -time 0.5s -only '/(update|step)/.*/device$' -format csv >"$times"
-cut -d, -f 4- "$times" | tail -n 40
+# Without machine and version; commas within quotes do not separate.
+sed -E 's/^(("[^"]*"|[^,"]*),){2}//' "$times" | tail -n 40
 if [ -n "$out" ]; then
 	echo "== what XLA made of it"
 	mkdir -p "$out" && cp "$times" "$out"

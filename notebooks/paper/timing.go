@@ -110,7 +110,7 @@ func ReadTimings(r io.Reader) ([]Timing, error) {
 const SpeedFolder = "notebooks/published/speed"
 
 // StoredTimings returns the timings of all CSV files of a folder, in the order of
-// their names. It is an error when there are none.
+// their names. It is an error when there are none, or two of the same thing.
 func StoredTimings(folder string) ([]Timing, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.csv"))
 	if err != nil {
@@ -120,6 +120,11 @@ func StoredTimings(folder string) ([]Timing, error) {
 		return nil, fmt.Errorf("paper: no timings in %s", folder)
 	}
 	var all []Timing
+	type timed struct {
+		origin, computer, shape, operation string
+		runs                               int
+	}
+	seen := map[timed]string{}
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
@@ -129,6 +134,13 @@ func StoredTimings(folder string) ([]Timing, error) {
 		f.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, t := range timings {
+			k := timed{TimingOrigin(t), t.computer(), t.Shape, t.Operation, t.Runs}
+			if other, ok := seen[k]; ok {
+				return nil, fmt.Errorf("%s: %s of %s, R = %d, on %s (%s) is in %s too", name, t.Operation, t.Shape, t.Runs, t.computer(), TimingOrigin(t), other)
+			}
+			seen[k] = name
 		}
 		all = append(all, timings...)
 	}
@@ -177,11 +189,19 @@ func (t Timing) computer() string {
 	return name
 }
 
+// oneOrigin panics for timings that cannot stand beside each other.
+func oneOrigin(function string, timings []Timing) {
+	if groups := TimingOrigins(timings); len(groups) > 1 {
+		panic(fmt.Sprintf("paper: %s: timings of %d origins: %s, %s", function, len(groups), TimingOrigin(groups[0][0]), TimingOrigin(groups[1][0])))
+	}
+}
+
 // TimingTable lays timings out as a table of text cells: a row for each shape,
 // number of runs and backend, and a column for each operation, in microseconds of
-// all runs and, where there are several, of a run in brackets. The timings are of
-// one origin.
+// all runs and, where there are several, of a run in brackets. It panics when the
+// timings are not of one origin: see TimingOrigins.
 func TimingTable(timings []Timing) (header []string, rows [][]string) {
+	oneOrigin("TimingTable", timings)
 	header = []string{"shape", "R", "backend", "act", "update", "step", "spread"}
 	type key struct {
 		shape, computer string
@@ -225,8 +245,10 @@ func Microseconds(x float64) string {
 
 // UpdateBars are the microseconds of an update of one run, for bars: a label for
 // each number of runs of a shape, in ascending order, and a series for each
-// backend that has a timing of all of them. The error bars are the spread.
+// backend that has a timing of all of them. The error bars are the spread. It
+// panics when the timings are not of one origin: see TimingOrigins.
 func UpdateBars(timings []Timing, shape string) (labels []string, series []figure.Series) {
+	oneOrigin("UpdateBars", timings)
 	byComputer := map[string]map[int]Timing{}
 	var computers []string
 	var runs []int

@@ -46,13 +46,19 @@ func TestTimings(t *testing.T) {
 	if _, err := paper.StoredTimings(dir); err == nil {
 		t.Error("an empty folder is no error")
 	}
-	for _, name := range []string{"a.csv", "b.csv"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(good), 0o666); err != nil {
+	for name, text := range map[string]string{"a.csv": good, "b.csv": strings.ReplaceAll(good, ",v1,", ",v2,")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if all, err := paper.StoredTimings(dir); err != nil || len(all) != 2*len(timings) {
 		t.Errorf("%d timings, %v", len(all), err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "c.csv"), []byte(good), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := paper.StoredTimings(dir); err == nil || !strings.Contains(err.Error(), "c.csv: update of toy, R = 20, on go simd, 1 thread") || !strings.HasSuffix(err.Error(), "a.csv too") {
+		t.Errorf("the same timings twice: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "b.csv"), nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -63,11 +69,13 @@ func TestTimings(t *testing.T) {
 }
 
 func TestTimingTable(t *testing.T) {
-	header, rows := paper.TimingTable(timings)
+	header, rows := paper.TimingTable(timings[:3])
 	want := [][]string{
 		{"toy", "20", "go simd, 1 thread", "100 (5.00)", "5,000 (250)", "-", "± 20 %"}, // (6500-4500)/2/5000
 		{"toy", "1", "go simd, 1 thread", "-", "300", "-", "± 3 %"},
-		{"toy", "20", "xla:cuda, device loop", "-", "30.5 (1.52)", "-", "± 2 %"},
+	}
+	if _, gpu := paper.TimingTable(timings[3:]); !reflect.DeepEqual(gpu, [][]string{{"toy", "20", "xla:cuda, device loop", "-", "30.5 (1.52)", "-", "± 2 %"}}) {
+		t.Errorf("%q", gpu)
 	}
 	if len(header) != 7 || !reflect.DeepEqual(rows, want) {
 		t.Errorf("%q\n%q, want\n%q", header, rows, want)
@@ -87,12 +95,34 @@ func TestTimingTable(t *testing.T) {
 
 // A backend that was not timed for every number of runs has no bars.
 func TestUpdateBars(t *testing.T) {
-	labels, series := paper.UpdateBars(timings, "toy")
+	labels, series := paper.UpdateBars(timings[:3], "toy")
 	if strings.Join(labels, ";") != "R = 1;R = 20" || len(series) != 1 || series[0].Name != "go simd, 1 thread" {
 		t.Fatalf("%q, %+v", labels, series)
 	}
 	if s := series[0]; !reflect.DeepEqual(s.Y, []float64{300, 250}) || !reflect.DeepEqual(s.Error, []float64{10, 50}) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// What was measured on two machines, or with two versions, does not stand in one
+// table.
+func TestMixedTimings(t *testing.T) {
+	other := timings[1]
+	other.Version = "v2"
+	for name, mixed := range map[string][]paper.Timing{"machines": timings, "versions": {timings[1], other}} {
+		for function, call := range map[string]func(){
+			"TimingTable": func() { paper.TimingTable(mixed) },
+			"UpdateBars":  func() { paper.UpdateBars(mixed, "toy") },
+		} {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.HasPrefix(text, "paper: "+function+": timings of 2 origins: ") {
+						t.Errorf("%s of two %s: %q", function, name, text)
+					}
+				}()
+				call()
+			}()
+		}
 	}
 }
 

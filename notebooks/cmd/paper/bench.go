@@ -51,7 +51,8 @@ type bench struct {
 	time    time.Duration // that a number is measured
 	clock   string        // "wall" or "cpu"
 	python  string
-	machine string
+	machine string // without what follows
+	gpus    string // ", NVIDIA H200", or nothing
 	version string
 	timings []paper.Timing
 }
@@ -124,7 +125,7 @@ chooses by a regular expression: -only '^toy/R=20/' or -only /update/.`,
 // bench fills b.timings. It goes on after a backend that fails.
 func (p *program) bench(ctx context.Context, b *bench) error {
 	b.version = paper.Options().Version
-	b.machine = machine(ctx)
+	b.machine, b.gpus = machine(), gpus(ctx)
 	var errs []error
 	for _, config := range benchBackends() {
 		backend, err := openBackend(config)
@@ -227,6 +228,10 @@ func (b *bench) add(t paper.Timing, operation string, turns []time.Duration) {
 	slices.Sort(turns)
 	microseconds := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 	t.Machine, t.Version, t.Clock, t.Operation = b.machine, b.version, b.clock, operation
+	// JAX tells what computed after its version; the others compute on the processor.
+	if strings.HasPrefix(t.Backend, "xla:cuda") || strings.HasSuffix(t.Backend, " gpu") {
+		t.Machine += b.gpus
+	}
 	t.Micros, t.Low, t.High = microseconds(turns[len(turns)/2]), microseconds(turns[0]), microseconds(turns[len(turns)-1])
 	b.timings = append(b.timings, t)
 }
@@ -439,30 +444,45 @@ var benchFormats = map[string]func(p *program, timings []paper.Timing) error{
 		if len(timings) == 0 {
 			return nil
 		}
-		fmt.Fprintf(p.stdout, "%s\n\n", origin(timings))
-		header, rows := paper.TimingTable(timings)
-		w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, strings.ToUpper(strings.Join(header, "\t")))
-		for _, row := range rows {
-			fmt.Fprintln(w, strings.Join(row, "\t"))
+		for i, timings := range paper.TimingOrigins(timings) {
+			fmt.Fprintf(p.stdout, "%s%s\n\n", between(i), origin(timings))
+			header, rows := paper.TimingTable(timings)
+			w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, strings.ToUpper(strings.Join(header, "\t")))
+			for _, row := range rows {
+				fmt.Fprintln(w, strings.Join(row, "\t"))
+			}
+			if err := w.Flush(); err != nil {
+				return err
+			}
 		}
-		return w.Flush()
+		return nil
 	},
 	"markdown": func(p *program, timings []paper.Timing) error {
 		if len(timings) == 0 {
 			return nil
 		}
-		fmt.Fprintf(p.stdout, "%s\n\n", origin(timings))
-		header, rows := paper.TimingTable(timings)
-		line := func(cells []string) { fmt.Fprintf(p.stdout, "| %s |\n", strings.Join(cells, " | ")) }
-		line(header)
-		line(slices.Repeat([]string{"---"}, len(header)))
-		for _, row := range rows {
-			line(row)
+		for i, timings := range paper.TimingOrigins(timings) {
+			fmt.Fprintf(p.stdout, "%s%s\n\n", between(i), origin(timings))
+			header, rows := paper.TimingTable(timings)
+			line := func(cells []string) { fmt.Fprintf(p.stdout, "| %s |\n", strings.Join(cells, " | ")) }
+			line(header)
+			line(slices.Repeat([]string{"---"}, len(header)))
+			for _, row := range rows {
+				line(row)
+			}
 		}
 		return nil
 	},
 	"csv": func(p *program, timings []paper.Timing) error { return paper.WriteTimings(p.stdout, timings) },
+}
+
+// between is what stands before a table: nothing before the first.
+func between(table int) string {
+	if table == 0 {
+		return ""
+	}
+	return "\n"
 }
 
 func origin(timings []paper.Timing) string {
@@ -470,8 +490,8 @@ func origin(timings []paper.Timing) string {
 }
 
 // machine says what computes here: the processor, its widest vector units and the
-// number of CPUs, and the NVIDIA GPUs.
-func machine(ctx context.Context) string {
+// number of CPUs.
+func machine() string {
 	name := runtime.GOARCH
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
@@ -496,15 +516,25 @@ func machine(ctx context.Context) string {
 			}
 		}
 	}
-	name += fmt.Sprintf(", %d CPUs", runtime.NumCPU())
-	gpus, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader").Output()
+	return name + fmt.Sprintf(", %d CPUs", runtime.NumCPU())
+}
+
+// gpus names the NVIDIA GPUs, one of which computes, after a comma; each kind once.
+func gpus(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=name", "--format=csv,noheader").Output()
 	if err != nil {
-		return name
+		return ""
 	}
-	for gpu := range strings.Lines(string(gpus)) {
-		name += ", " + strings.TrimSpace(gpu)
+	var names []string
+	for gpu := range strings.Lines(string(out)) {
+		if gpu = strings.TrimSpace(gpu); gpu != "" && !slices.Contains(names, gpu) {
+			names = append(names, gpu)
+		}
 	}
-	return name
+	if len(names) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(names, ", ")
 }
 
 func firstLine(err error) string {

@@ -160,3 +160,31 @@ func TestBenchDevice(t *testing.T) {
 		}
 	}
 }
+
+// A GPU belongs to the rows that it computed, which have a table of their own.
+func TestBenchGPU(t *testing.T) {
+	folder := filepath.Dir(python(t, ""))
+	if err := os.WriteFile(filepath.Join(folder, "nvidia-smi"), []byte("#!/bin/sh\necho NVIDIA X1\necho NVIDIA X1\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	peers := python(t, `case "$*" in
+*torch_step.py*"--threads 1 "*) printf '1,64,5,40-10\tPyTorch 9\t30\t10\t20\n' ;;
+*jax_step.py*"--loop device"*) printf '1,64,5,40-10\tJAX 9 gpu\t30\t10\t20\n' ;;
+esac`)
+	only := "-only=^toy/R=1/update/(PyTorch|JAX)/"
+	status, stdout, stderr := benchCommand(t.Context(), only, "-python="+peers, "-format=csv")
+	timings, err := paper.ReadTimings(strings.NewReader(stdout))
+	if status != 0 || err != nil || len(timings) != 2 {
+		t.Fatalf("status %d, %v: %s%s", status, err, stdout, stderr)
+	}
+	if cpu, gpu := timings[0], timings[1]; strings.Contains(cpu.Machine, "NVIDIA") || gpu.Machine != cpu.Machine+", NVIDIA X1" {
+		t.Errorf("the machines are %q, %q", cpu.Machine, gpu.Machine)
+	}
+	for format, header := range map[string]string{"text": "\nSHAPE ", "markdown": "\n| shape |"} {
+		if status, stdout, stderr := benchCommand(t.Context(), only, "-python="+peers, "-format="+format); status != 0 || strings.Count(stdout, header) != 2 ||
+			strings.Count(stdout, ", NVIDIA X1; version") != 1 {
+			t.Errorf("%s: status %d: %s%s", format, status, stdout, stderr)
+		}
+	}
+}
