@@ -2,16 +2,16 @@
 // see: the notebooks in Jupyter Notebook, as they are stored and after all cells
 // were run, and the pages of the command paper site.
 //
-//	go -C notebooks/kernel test ./browser -screenshots DIR
+//	go -C notebooks/kernel test ./browser -all -screenshots DIR
 //
-// keeps a picture of each page. The tests need chromium and jupyter-notebook 6
-// on PATH, as Debian's packages install them, and say so where they are missing.
+// runs the cells of all notebooks, and not only of a few that have between them
+// what cells do, and keeps a picture of each page. The tests need chromium and
+// jupyter-notebook 6 on PATH, as Debian's packages install them, and are skipped
+// where these are missing.
 package browser
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,7 +31,16 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 )
 
-var screenshots = flag.String("screenshots", "", "folder for pictures of the pages")
+var (
+	screenshots = flag.String("screenshots", "", "folder for pictures of the pages")
+	all         = flag.Bool("all", false, "run the cells of all notebooks")
+)
+
+// inFull are the notebooks whose cells are run in any case: tables, a progress
+// bar, formulas, a file beside the notebook, an experiment with its verdict, and
+// the music data. All are executed without a browser by the tests of the command
+// paper.
+var inFull = []string{"music-state", "toy-linear", "quickstart", "own-data"}
 
 // patience is for one page, whose cells are compiled on a machine that does other
 // things as well.
@@ -78,22 +88,15 @@ func paperProgram(t *testing.T, root string) string {
 // start starts the browser.
 func start(t *testing.T, chromium string) *rod.Browser {
 	t.Helper()
-	l := launcher.New().Bin(chromium).Leakless(false).Headless(true).NoSandbox(os.Geteuid() == 0).
-		UserDataDir(t.TempDir()).
+	flags := launcher.New().Leakless(false).Headless(true).NoSandbox(os.Geteuid() == 0).UserDataDir(t.TempDir()).
 		Set("disable-gpu").Set("disable-quic").Set("disable-component-update").Set("hide-scrollbars").
 		Set("proxy-server", "direct://").Set("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost")
-	address, err := l.Launch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := rod.New().ControlURL(address)
+	const listens = "DevTools listening on "
+	line := begin(t, exec.Command(chromium, flags.FormatArgs()...), syscall.SIGTERM, listens)
+	b := rod.New().ControlURL(strings.TrimPrefix(line, listens))
 	if err := b.Connect(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		b.Close()
-		l.Kill()
-	})
 	return b
 }
 
@@ -162,49 +165,15 @@ func lab(t *testing.T, root, program, jupyter string) (page func(notebook string
 	}
 	port := fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
 	listener.Close()
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, "lab", "-no-browser", "-port", port, "-scale", "0.01", "-out", out)
+	cmd := exec.Command(program, "lab", "-no-browser", "-port", port, "-scale", "0.01", "-out", out)
 	cmd.Dir = root
 	cmd.Env = append(withoutJupyter(os.Environ()), goCaches(t)...)
 	cmd.Env = append(cmd.Env, "PWD="+root, "GOWORK=off", "HOME="+home, "PATH="+path)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 20 * time.Second
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	address := begin(t, cmd, syscall.SIGINT, "http://")
+	if !strings.Contains(address, "/tree?") {
+		t.Skipf("skipped: paper lab has found another front end than Jupyter Notebook 6, %s", address)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		stop()
-		cmd.Wait()
-	})
-	lines := make(chan string)
-	go func() {
-		for s := bufio.NewScanner(stdout); s.Scan(); {
-			if strings.HasPrefix(s.Text(), "http://") {
-				lines <- s.Text()
-			}
-		}
-		close(lines)
-	}()
-	select {
-	case address, ok := <-lines:
-		if !ok {
-			cmd.Wait()
-			t.Fatalf("paper lab ends: %s", &stderr)
-		}
-		if !strings.Contains(address, "/tree?") {
-			t.Skipf("skipped: paper lab has found another front end than Jupyter Notebook 6, %s", address)
-		}
-		return func(notebook string) string { return strings.Replace(address, "/tree?", "/notebooks/"+notebook+"?", 1) }
-	case <-time.After(patience):
-		t.Fatalf("paper lab gives no address: %s", &stderr)
-	}
-	return nil
+	return func(notebook string) string { return strings.Replace(address, "/tree?", "/notebooks/"+notebook+"?", 1) }
 }
 
 func withoutJupyter(env []string) []string {
@@ -260,6 +229,14 @@ func (s stored) pictures() (counts []int) {
 	return counts
 }
 
+// outputs tells which cells have some.
+func (s stored) outputs() (some []bool) {
+	for _, c := range s.Cells {
+		some = append(some, len(c.Outputs) > 0)
+	}
+	return some
+}
+
 // shownPictures counts the pictures of each cell that can be seen: which have
 // loaded, have a place on the page, and more than one colour.
 const shownPictures = `() => Jupyter.notebook.get_cells().map(cell => {
@@ -289,9 +266,9 @@ const problems = `() => Jupyter.notebook.get_cells().flatMap((cell, i) => {
 	return bad;
 })`
 
-// Every notebook shows its stored pictures to a user who does not trust it yet,
-// and after Run All it has no error and pictures in the same cells. What is
-// played is short, as in the tests without a browser.
+// Every notebook shows its stored pictures to a user who does not trust it yet.
+// After Run All those that are run have no error, and pictures and other outputs
+// in the same cells. What is played is short, as in the tests without a browser.
 func TestBrowserNotebooks(t *testing.T) {
 	found := programs(t, "chromium", "jupyter-notebook")
 	version, err := exec.Command(found["jupyter-notebook"], "--version").Output()
@@ -308,6 +285,14 @@ func TestBrowserNotebooks(t *testing.T) {
 
 	// A third page would only slow the others down.
 	free := make(chan struct{}, 2)
+	// The longest come first.
+	order := func(file string) int {
+		if i := slices.Index(inFull, strings.TrimSuffix(filepath.Base(file), ".ipynb")); i >= 0 {
+			return i
+		}
+		return len(inFull)
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return order(a) - order(b) })
 	var wg sync.WaitGroup
 	for _, file := range files {
 		free <- struct{}{}
@@ -360,7 +345,19 @@ func testNotebook(t *testing.T, browser *rod.Browser, address, file string) {
 	}
 	ask(t, page, toFigure, nil)
 	keep(t, page, name+"-stored")
+	if *all || slices.Contains(inFull, name) {
+		runAll(t, page, name, want, notebook.outputs())
+	}
+	ask(t, page, "() => { Jupyter.notebook.session.delete() }", nil)
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the notebook's file was changed (%v)", err)
+	}
+}
 
+// runAll runs all cells and compares with what the stored ones have: their numbers
+// of pictures, and whether they have outputs at all.
+func runAll(t *testing.T, page *rod.Page, name string, pictures []int, outputs []bool) {
+	t.Helper()
 	began := time.Now()
 	run := "Jupyter.notebook.clear_all_output(); Jupyter.notebook.execute_all_cells()"
 	if strings.HasPrefix(name, "music-") {
@@ -376,18 +373,19 @@ func testNotebook(t *testing.T, browser *rod.Browser, address, file string) {
 		t.Error(w)
 	}
 	waitFor(t, page, "pictures of "+name, "[...document.querySelectorAll('.output img')].every(img => img.complete)")
+	var shown []int
 	ask(t, page, shownPictures, &shown)
-	if !slices.Equal(shown, want) {
-		t.Errorf("after Run All, the cells show %v pictures, want %v", shown, want)
+	if !slices.Equal(shown, pictures) {
+		t.Errorf("after Run All, the cells show %v pictures, want %v", shown, pictures)
+	}
+	var have []bool
+	ask(t, page, "() => Jupyter.notebook.get_cells().map(cell => cell.cell_type === 'code' && cell.output_area.outputs.length > 0)", &have)
+	if !slices.Equal(have, outputs) {
+		t.Errorf("after Run All, the cells have outputs: %v, want %v", have, outputs)
 	}
 	ask(t, page, toFigure, nil)
 	keep(t, page, name+"-run")
 	t.Logf("Run All: %.1f s, pictures of the cells %v", time.Since(began).Seconds(), shown)
-	ask(t, page, "() => { Jupyter.notebook.session.delete() }", nil)
-
-	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
-		t.Errorf("the notebook's file was changed (%v)", err)
-	}
 }
 
 // The pages of the site load from files without an error, describe their

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package browser
+
+import "syscall"
+
+func attributes(syscall.Signal) *syscall.SysProcAttr { return nil }
