@@ -2,6 +2,7 @@ package ondevice
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
@@ -230,8 +231,8 @@ func (c *checkpoint) write(path string) error {
 		return err
 	}
 	sum := sha256.Sum256(body.Bytes())
-	// Another process may play the same match.
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	// A name of its own, for another process may play the same match.
+	file, err := os.OpenFile(path+"."+rand.Text()+".tmp", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
