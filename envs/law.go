@@ -152,7 +152,7 @@ func (l *lawful) Step(actions []int) (Outcome, error) {
 		i := r*l.spec.Candidates + action
 		l.reward[r] = l.rewardOf(i)
 		if reward := float64(l.reward[r]); math.IsNaN(reward) || math.IsInf(reward, 0) {
-			return Outcome{}, &RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v, where %v is expected",
+			return Outcome{}, &RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v, where %v is expected (a Coin wants 0 to 1)",
 				action, reward, l.run[r].Expected(l.context(i)))}
 		}
 	}

@@ -115,6 +115,7 @@ var elsewhere = map[string]string{
 	"go test ./...":                                                       ".ci/run",
 	"go run ./notebooks/cmd/paper lab":                                    "TestLab, with a front end that is faked, and package jupyter",
 	"go run ./notebooks/cmd/paper kernel install":                         "TestKernelInstall, into a folder of its own",
+	"go run ./notebooks/cmd/paper bench":                                  "TestBench, of shapes that take no time",
 	"go run ./notebooks/cmd/paper site pages":                             "package site, of the notebooks that are stored",
 	"go test -run '^$' -bench . ./...":                                    ".ci/run, each benchmark once",
 	"git clone https://github.com/contextrec/contextrec && cd contextrec": "the place where .ci/run runs is a clone",
