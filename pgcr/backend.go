@@ -36,11 +36,12 @@ var defaultBackend = sync.OnceValues(func() (compute.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openConfig(config)
+	return OpenConfig(config)
 })
 
-// openConfig opens a backend, or says in one line what to do.
-func openConfig(config string) (backend compute.Backend, err error) {
+// OpenConfig opens a backend by a configuration as GOMLX_BACKEND has it, such as
+// SequentialGo or "xla:cuda". The error, of one line, says what to do.
+func OpenConfig(config string) (backend compute.Backend, err error) {
 	defer func() {
 		if v := recover(); v != nil { // GoMLX panics for a backend that is not there
 			err = fmt.Errorf("%v", v)

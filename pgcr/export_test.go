@@ -12,9 +12,6 @@ func FuseAll(yes bool) { fusesAll = yes }
 // BackendConfig lets a test say what the program links.
 var BackendConfig = backendConfig
 
-// OpenConfig opens a backend anew.
-var OpenConfig = openConfig
-
 // TakeApart sets the size of a state from which contexts are taken apart, and
 // returns what it was.
 func TakeApart(from int) (before int) {

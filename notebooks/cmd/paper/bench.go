@@ -128,9 +128,9 @@ func (p *program) bench(ctx context.Context, b *bench) error {
 	b.machine, b.gpus = machine(), gpus(ctx)
 	var errs []error
 	for _, config := range benchBackends() {
-		backend, err := openBackend(config)
+		backend, err := pgcr.OpenConfig(config)
 		if err != nil {
-			fmt.Fprintf(p.stderr, "no rows of %s: %s\n", config, firstLine(err))
+			fmt.Fprintf(p.stderr, "no rows of %s: %v\n", config, err)
 			continue
 		}
 		errs = append(errs, b.backend(ctx, config, backend))
@@ -166,16 +166,6 @@ func benchBackends() []string {
 		configs = append(configs, "xla:cpu", "xla:cuda")
 	}
 	return configs
-}
-
-// openBackend opens a backend. GoMLX panics where one is not there.
-func openBackend(config string) (backend compute.Backend, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%v", v)
-		}
-	}()
-	return compute.NewWithConfig(config)
 }
 
 // backend times what is asked for on a backend.

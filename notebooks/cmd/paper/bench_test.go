@@ -139,7 +139,7 @@ func TestBenchFirstCall(t *testing.T) {
 // The numbers of a device's loop are of several turns, in the time that is given
 // for them.
 func TestBenchDevice(t *testing.T) {
-	backend, err := openBackend("go:ops_sequential")
+	backend, err := pgcr.OpenConfig("go:ops_sequential")
 	if err != nil {
 		t.Fatal(err)
 	}
