@@ -187,7 +187,7 @@ func (p Pass) Gradient(loss, rows *Node) []*Node {
 	grads[out] = dv
 	for l := layers - 1; l > 0; l-- {
 		grads[2*l-1] = matMulT(u, p.hidden[l-1])
-		grads[2*l] = ReduceAndKeep(u, ReduceSum, 2)
+		grads[2*l] = sumColumns(u)
 		back := p.params[2*l-1]
 		if scale != nil {
 			grads[2*l-1] = Mul(grads[2*l-1], scale)
@@ -231,6 +231,16 @@ func (p Pass) firstGradient(u, rows *Node) *Node {
 		return p.split.product(u)
 	}
 	return matMul(u, rows)
+}
+
+// sumColumns sums over contexts: [R, H, n] becomes [R, H, 1]. On the Go backend a
+// product with ones costs a tenth of a sum.
+func sumColumns(u *Node) *Node {
+	if fuses(u) {
+		return ReduceAndKeep(u, ReduceSum, 2)
+	}
+	dims := u.Shape().Dimensions
+	return matMulT(u, Ones(u.Graph(), makeShape(u, dims[0], 1, dims[2])))
 }
 
 // active is 1 where a unit is active and 0 where it is not.

@@ -190,14 +190,15 @@ type ContextWriter struct {
 }
 
 // Write sets the columns first, first+1, ... of run r to contexts, [count, D].
+// Contexts that are written together cost less: their values share the lines of
+// the cache that a column's values have for themselves.
 func (w ContextWriter) Write(r, first int, contexts []float32) {
 	count, width := len(contexts)/w.dim, w.width
-	columns := w.columns[r*width*w.n : (r+1)*width*w.n]
-	for i := range count {
-		at := first + i
-		for _, x := range contexts[i*w.dim : (i+1)*w.dim] {
-			columns[at] = x
-			at += w.n
+	columns := w.columns[r*width*w.n+first : (r+1)*width*w.n]
+	for j := range w.dim {
+		row := columns[j*w.n : j*w.n+count]
+		for i := range row {
+			row[i] = contexts[i*w.dim+j]
 		}
 	}
 	if w.rows == nil {

@@ -140,7 +140,7 @@ func (k *keeping) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 }
 
 // What an agent learns from contexts that are taken apart differs by rounding
-// alone from what it learns from whole ones, though by a whole step of Adam: a unit
+// alone from what it learns from whole ones, though by up to a step of Adam: a unit
 // that is active for all contexts of a step and for their rivals raises all scores by
 // its bias, which no probability depends on, so that the bias has a gradient of 0
 // but for the rounding, and Adam makes a step of the learning rate's size of any
@@ -197,9 +197,6 @@ func TestApartByRounding(t *testing.T) {
 			want, got := c.rest, furthest(apart[i], whole[i])
 			if i == biases {
 				want = c.biases
-				if got < rate/2 {
-					t.Errorf("%d steps: biases part by %v, less than a step of Adam", c.steps, got)
-				}
 			}
 			if got > want {
 				t.Errorf("%d steps: parameter %d parts by %v, want up to %v", c.steps, i, got, want)
