@@ -6,6 +6,8 @@
 //	log, err := logged.ReadFile("shop.csv", logged.Format{})
 //	...
 //	train, test := log.Split(0.5)
+//	err = test.CheckEvaluable() // are there propensities?
+//	...
 //	policy, err := logged.Train(ctx, train, baselines.LinUCB{}, []uint64{1})
 //	...
 //	found, err := logged.Evaluate(ctx, test, policy, 1, 1)
@@ -44,7 +46,8 @@
 //     of contextual-bandit-based news article recommendation algorithms. WSDM
 //     2011).
 //
-// Neither can tell anything of a log without propensities, and both refuse it.
+// Neither can tell anything of a log without propensities, and both refuse it;
+// Log.CheckEvaluable says so before a policy is trained.
 // No estimate knows what the logging policy could never choose, nor that users
 // would have come back more often, nor, where the users of the test are those of
 // the training, how a policy does for others; see Log.Split and Estimate.

@@ -53,18 +53,15 @@ type Evaluation struct {
 // every decision. A policy that always chooses the same needs no more than one
 // draw, more make the estimates of another less noisy.
 //
-// It is an error when the log fails its Check, has no decisions or no
-// propensities, and when the policy never makes a logged choice: nothing can be
+// It is an error when the log is not evaluable (see Log.CheckEvaluable, which
+// tells it before a policy is trained), and when the policy never makes a logged choice: nothing can be
 // said of it.
 func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs, draws int) (*Evaluation, error) {
 	if runs < 1 || draws < 1 {
 		panic(fmt.Sprintf("logged: %d draws of %d runs", draws, runs))
 	}
-	if err := log.checkSome(); err != nil {
+	if err := log.CheckEvaluable(); err != nil {
 		return nil, err
-	}
-	if log.Propensity == nil {
-		return nil, errNoPropensity
 	}
 	e := &Evaluation{
 		Choices: make([]float64, log.Len()*log.Candidates),
@@ -102,9 +99,6 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs, draws int
 	}
 	return e, nil
 }
-
-var errNoPropensity = errors.New("logged: the log does not say how probable its choices were (the column propensity, or Format.Uniform), " +
-	"and without that it says nothing of other choices")
 
 // Value is the mean reward of the policy where the rewards of all candidates are
 // known, [N, M], as in a simulation.

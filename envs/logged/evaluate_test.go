@@ -177,6 +177,12 @@ func TestEvaluateErrors(t *testing.T) {
 	if _, err := logged.Evaluate(ctx, blind, always(0), 1, 1); err == nil || !strings.Contains(err.Error(), "does not say how probable") {
 		t.Errorf("without propensities: %v", err)
 	}
+	if err := blind.CheckEvaluable(); err == nil || !strings.Contains(err.Error(), "does not say how probable") {
+		t.Errorf("without propensities, before anything is trained: %v", err)
+	}
+	if err := four().CheckEvaluable(); err != nil {
+		t.Error(err)
+	}
 	never := &scripted{choose: func(_, _ int, c []float32) int { // the other one: a and c have 0, b and d have 1
 		return 1 - int(c[0])/10%2
 	}}
@@ -395,5 +401,31 @@ func TestMoments(t *testing.T) {
 	one := []float32{6, 7}
 	if m.Standardise(one, one); !slices.Equal(one, []float32{4, 0}) {
 		t.Errorf("standardised in place %v, want 4, 0", one)
+	}
+}
+
+// A half without decisions says of what it is the half.
+func TestEmptyPart(t *testing.T) {
+	ctx := context.Background()
+	one := four().Slice(0, 1)
+	first, _ := one.Split(0.5)
+	_, later := four().Split(1)
+	nameless := four()
+	nameless.User = nil
+	unnamed, _ := nameless.Split(0.2)
+	for want, err := range map[string]error{
+		"it is the first part of Split(0.5) of a log of 1 decision of 1 user": func() error {
+			_, err := logged.Train(ctx, first, always(0), []uint64{1})
+			return err
+		}(),
+		"it is the later part of Split(1) of a log of 4 decisions of 3 users": later.CheckEvaluable(),
+		"it is the first part of Split(0.2) of a log of 4 decisions":          unnamed.CheckEvaluable(),
+		"it is Slice(2, 2) of a log of 4 decisions of 3 users":                four().Slice(2, 2).Standardised(four().Moments()).CheckEvaluable(),
+		// What is taken of an empty part is as empty as that.
+		"it is the first part of Split(0.5) of a log of 1 decision of 1 user ": first.Slice(0, 0).CheckEvaluable(),
+	} {
+		if want := "logged: the log has no decisions: " + strings.TrimSpace(want); err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
 	}
 }

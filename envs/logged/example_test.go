@@ -32,6 +32,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	train, test := all.Split(0.5)
+	if err := test.CheckEvaluable(); err != nil { // before anything is trained
+		log.Fatal(err)
+	}
 	policy, err := logged.Train(context.Background(), train, baselines.LinUCB{Alpha: 0.1}, []uint64{1})
 	if err != nil {
 		log.Fatal(err)

@@ -23,6 +23,9 @@ type Log struct {
 	// Propensity is the probability with which the choice was made, [N]; nil
 	// where it is not known.
 	Propensity []float64
+
+	// emptied says where a log without decisions comes from, for errors.
+	emptied string
 }
 
 // Len returns N, the number of decisions.
@@ -48,12 +51,14 @@ func (l *Log) Slice(from, to int) *Log {
 	if l.Propensity != nil {
 		part.Propensity = l.Propensity[from:to:to]
 	}
+	part.empty(l, fmt.Sprintf("Slice(%d, %d)", from, to))
 	return &part
 }
 
 // Split returns the first part of the log, of that fraction of the decisions
 // rounded down, and the later rest: to learn from the one and to be judged by
-// the other. It panics when fraction is not in [0, 1].
+// the other. It panics when fraction is not in [0, 1]. A part may be empty, which
+// is an error of what uses it: a log of one decision has no half to learn from.
 //
 // The log must be in the order of time, so that a policy is not judged by what
 // was before the decisions that it has learned from. Users who come more than
@@ -66,7 +71,31 @@ func (l *Log) Split(fraction float64) (first, rest *Log) {
 		panic(fmt.Sprintf("logged: a fraction of %v", fraction))
 	}
 	n := int(fraction * float64(l.Len()))
-	return l.Slice(0, n), l.Slice(n, l.Len())
+	first, rest = l.Slice(0, n), l.Slice(n, l.Len())
+	first.empty(l, fmt.Sprintf("the first part of Split(%v)", fraction))
+	rest.empty(l, fmt.Sprintf("the later part of Split(%v)", fraction))
+	return first, rest
+}
+
+// empty keeps what a part without decisions is a part of.
+func (l *Log) empty(whole *Log, part string) {
+	if l.Len() > 0 || whole.Len() == 0 {
+		return
+	}
+	count := func(n int, what string) string {
+		if n == 1 {
+			return "1 " + what
+		}
+		return fmt.Sprintf("%d %ss", n, what)
+	}
+	l.emptied = fmt.Sprintf(": it is %s of a log of %s", part, count(whole.Len(), "decision"))
+	if whole.User != nil {
+		users := map[string]bool{}
+		for _, u := range whole.User {
+			users[u] = true
+		}
+		l.emptied += " of " + count(len(users), "user")
+	}
 }
 
 // Context returns the features of a candidate of a decision, [D].
@@ -118,10 +147,26 @@ func (l *Log) checkSome() error {
 		return err
 	}
 	if l.Len() == 0 {
-		return errors.New("logged: the log has no decisions")
+		return errors.New("logged: the log has no decisions" + l.emptied)
 	}
 	return nil
 }
+
+// CheckEvaluable reports why Evaluate can say nothing of any policy: what Check
+// reports, that there are no decisions, or no propensities. To ask that of a test
+// before anything is trained spares a training for nothing.
+func (l *Log) CheckEvaluable() error {
+	if err := l.checkSome(); err != nil {
+		return err
+	}
+	if l.Propensity == nil {
+		return errNoPropensity
+	}
+	return nil
+}
+
+var errNoPropensity = errors.New("logged: the log does not say how probable its choices were (the column propensity, or Format.Uniform), " +
+	"and without that it says nothing of other choices")
 
 // Moments are the mean and the standard deviation of every feature, [D].
 type Moments struct{ Mean, Deviation []float64 }

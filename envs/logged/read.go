@@ -43,10 +43,12 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 	if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" {
 		buffered.Discard(3)
 	}
+	start, _ := buffered.Peek(buffered.Size()) // less of a short file
+	header, _, _ := strings.Cut(string(start), "\n")
 	in := csv.NewReader(buffered)
 	in.Comma = cmp.Or(f.Comma, ',')
 	in.ReuseRecord = true
-	rd := reader{in: in, seen: map[string]int{}}
+	rd := reader{in: in, seen: map[string]place{}}
 	log, err := rd.read(f)
 	if err == nil {
 		return log, nil
@@ -55,16 +57,48 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 	var where *FileError
 	switch {
 	case errors.As(err, &syntax):
-		err = syntax.Err
-		if errors.Is(err, csv.ErrFieldCount) {
-			err = fmt.Errorf("a row of another length than the header, which has %d columns", in.FieldsPerRecord)
-		}
-		return nil, &FileError{File: name, Line: syntax.Line, Err: err}
-	case errors.As(err, &where):
-		where.File = name
-		return nil, where
+		where = &FileError{Line: syntax.StartLine, Err: explain(syntax)}
+	case !errors.As(err, &where):
+		where = &FileError{Err: err}
 	}
-	return nil, &FileError{File: name, Err: err}
+	if hint := otherSeparator(header, in.Comma); hint != nil && where.Line == 1 {
+		where.Column, where.Err = "", hint
+	}
+	where.File = name
+	return nil, where
+}
+
+// separators are what columns are usually separated by.
+var separators = []struct {
+	comma      rune
+	name, code string
+}{{',', "commas", "','"}, {';', "semicolons", "';'"}, {'\t', "tabs", `'\t'`}, {'|', "bars", "'|'"}}
+
+// otherSeparator is an error where a header does not have the separator, and has
+// another.
+func otherSeparator(header string, comma rune) error {
+	if strings.ContainsRune(header, comma) {
+		return nil
+	}
+	for _, s := range separators {
+		if strings.ContainsRune(header, s.comma) {
+			return fmt.Errorf("the header is one column, %.40q: where columns are separated by %s, set Format.Comma to %s",
+				strings.TrimSpace(header), s.name, s.code)
+		}
+	}
+	return nil
+}
+
+// explain says what is wrong with the quotes of a row.
+func explain(syntax *csv.ParseError) error {
+	if !errors.Is(syntax.Err, csv.ErrQuote) {
+		return syntax.Err
+	}
+	to := ""
+	if syntax.Line > syntax.StartLine {
+		to = fmt.Sprintf(" in what follows, down to line %d", syntax.Line)
+	}
+	return fmt.Errorf("a quote that begins a field of this row is not closed where a field ends%s; a quote within a quoted field is written twice", to)
 }
 
 // reader reads the rows of a file.
@@ -72,15 +106,25 @@ type reader struct {
 	in   *csv.Reader
 	cols columns
 	log  *Log
-	seen map[string]int // the line in which a decision begins
+	seen map[string]place // of the decisions before the current one
 
 	// What the current decision has so far.
 	id         string
-	line       int // of its first row
+	place      place
 	candidates int
 	chosen     int // -1: none
 	told       int // propensities of its candidates
 	sum        float64
+}
+
+// place is the lines of a decision's first row and its last.
+type place struct{ first, last int }
+
+func (p place) String() string {
+	if p.first == p.last {
+		return fmt.Sprintf("line %d", p.first)
+	}
+	return fmt.Sprintf("lines %d to %d", p.first, p.last)
 }
 
 func (rd *reader) read(f Format) (*Log, error) {
@@ -108,6 +152,9 @@ func (rd *reader) read(f Format) (*Log, error) {
 		if err == io.EOF {
 			break
 		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			return nil, rd.length(row)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -133,37 +180,73 @@ func (rd *reader) read(f Format) (*Log, error) {
 
 // add adds a row: to the decision that is being read, or as the first of another.
 func (rd *reader) add(row []string, line int) error {
-	id := strings.TrimSpace(row[rd.cols.decision])
-	if err := checkName(id); err != nil {
-		return rd.bad(rd.cols.decision, "the decision %w", err)
+	id, err := rd.name(row, rd.cols.decision, "decision")
+	if err != nil {
+		return err
 	}
 	user := ""
 	if rd.cols.user >= 0 {
-		user = strings.TrimSpace(row[rd.cols.user])
-		if err := checkName(user); err != nil {
-			return rd.bad(rd.cols.user, "the user %w", err)
+		if user, err = rd.name(row, rd.cols.user, "user"); err != nil {
+			return err
 		}
 	}
 	if rd.log.Len() == 0 || id != rd.id {
-		if rd.log.Len() > 0 {
-			if err := rd.finish(); err != nil {
-				return err
-			}
-		}
 		if before, again := rd.seen[id]; again {
-			return rd.bad(rd.cols.decision, "decision %q is also in line %d, with others between: the rows of a decision follow each other", id, before)
+			return rd.torn(id, before)
+		}
+		if rd.log.Len() > 0 {
+			rd.seen[rd.id] = rd.place
+			if err := rd.finish(); err != nil {
+				return rd.orTorn(err)
+			}
 		}
 		rd.begin(id, user, line)
 	} else if rd.cols.user >= 0 && user != rd.log.User[rd.log.Len()-1] {
 		return rd.bad(rd.cols.user, "decision %q is of user %q and of %q", id, rd.log.User[rd.log.Len()-1], user)
 	}
+	rd.place.last = line
 	return rd.candidate(row)
 }
 
+// torn is the error of a decision with rows in two places.
+func (rd *reader) torn(id string, before place) error {
+	return rd.bad(rd.cols.decision, "decision %q is also in %v, with others between: all rows of a decision must stand together, decisions in the order of time",
+		id, before)
+}
+
+// orTorn is the error of the decision that was read, or, where that is wrong
+// because a part of its rows stands further down, the error that says so. The
+// first decision may be the incomplete one, by which all others are counted.
+func (rd *reader) orTorn(err error) error {
+	for {
+		row, readErr := rd.in.Read()
+		if errors.Is(readErr, csv.ErrFieldCount) {
+			continue
+		}
+		if readErr != nil {
+			return err
+		}
+		id := strings.TrimSpace(row[rd.cols.decision])
+		if id == rd.id || id == rd.log.ID[0] && rd.candidates != rd.log.Candidates {
+			line, _ := rd.in.FieldPos(0)
+			return at(rd.torn(id, rd.seen[id]), line)
+		}
+	}
+}
+
+// length is the error of a row of another length than the header.
+func (rd *reader) length(row []string) error {
+	line, _ := rd.in.FieldPos(0)
+	text := fmt.Sprintf("the row has %d columns and the header %d", len(row), rd.in.FieldsPerRecord)
+	if breaks := strings.Count(strings.Join(row, ""), "\n"); breaks > 0 {
+		text += fmt.Sprintf("; a quoted field of it goes on to line %d, whose closing quote may be missing", line+breaks)
+	}
+	return &FileError{Line: line, Err: errors.New(text)}
+}
+
 func (rd *reader) begin(id, user string, line int) {
-	rd.id, rd.line = strings.Clone(id), line
+	rd.id, rd.place = strings.Clone(id), place{line, line}
 	rd.candidates, rd.chosen, rd.told, rd.sum = 0, -1, 0, 0
-	rd.seen[rd.id] = line
 	log := rd.log
 	log.ID = append(log.ID, rd.id)
 	log.Chosen = append(log.Chosen, -1)
@@ -250,7 +333,7 @@ func (rd *reader) propensity(row []string, chosen bool) error {
 // finish checks the decision that was read.
 func (rd *reader) finish() error {
 	whole := func(column int, format string, args ...any) error {
-		return at(rd.bad(column, format, args...), rd.line)
+		return at(rd.bad(column, format, args...), rd.place.first)
 	}
 	if rd.log.Candidates == 0 {
 		rd.log.Candidates = rd.candidates
@@ -277,9 +360,25 @@ func (rd *reader) number(row []string, column int) (x float64, told bool, err er
 	}
 	x, err = strconv.ParseFloat(text, 64)
 	if err != nil || !finite(x) {
+		if _, pointErr := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64); pointErr == nil {
+			return 0, false, rd.bad(column, "%.40q is not a finite number: decimals have a point", text)
+		}
 		return 0, false, rd.bad(column, "%.40q is not a finite number", text)
 	}
 	return x, true, nil
+}
+
+// name reads the name of a decision or a user.
+func (rd *reader) name(row []string, column int, whose string) (string, error) {
+	name := strings.TrimSpace(row[column])
+	err := checkName(name)
+	switch {
+	case err == nil:
+		return name, nil
+	case strings.Contains(name, "\n"):
+		return "", rd.bad(column, "the %s %w: is the quote before it closed?", whose, err)
+	}
+	return "", rd.bad(column, "the %s %w", whose, err)
 }
 
 // checkName reports what makes a text no name, as in "the user has no name".

@@ -109,8 +109,20 @@ func TestReadErrors(t *testing.T) {
 		{"decision,chosen,reward,a,\n", logged.Format{}, `a.csv: line 1: column "5": the column has no name`},
 		{"decision,chosen,reward,\"a\nb\"\n", logged.Format{}, `a.csv: line 1: column "4": the column has the name "a\nb", which is no line of UTF-8`},
 		{head + good, logged.Format{Uniform: true}, `a.csv: line 1: column "propensity": the format says that the choices were uniform`},
-		{head + "1,u,1,1,0.5\n", logged.Format{}, `a.csv: line 2: a row of another length than the header, which has 6 columns`},
-		{head + "1,u,1,1,0.5,\"3\n", logged.Format{}, `a.csv: line `},
+		{head + "1,u,1,1,0.5\n", logged.Format{}, `a.csv: line 2: the row has 5 columns and the header 6`},
+		{"decision;chosen;reward;a\n1;1;1;3\n", logged.Format{}, `a.csv: line 1: the header is one column, "decision;chosen;reward;a": where columns are separated by semicolons, set Format.Comma to ';'`},
+		{"\ufeff\"decision\";\"chosen\"\r\n", logged.Format{}, `a.csv: line 1: the header is one column, "\"decision\";\"chosen\"": where columns are separated by semicolons`},
+		{"decision\tchosen\treward\ta\n", logged.Format{}, `a.csv: line 1: the header is one column, "decision\tchosen\treward\ta": where columns are separated by tabs, set Format.Comma to '\t'`},
+		{head, logged.Format{Comma: ';'}, `a.csv: line 1: the header is one column, "decision,user,chosen,reward,propensity,a": where columns are separated by commas, set Format.Comma to ','`},
+		{"decision;chosen;reward;a\n1;1;1;0,5\n", logged.Format{Comma: ';'}, `a.csv: line 2: column "a": "0,5" is not a finite number: decimals have a point`},
+		{"decision;chosen;reward;a\n1;1;1\n", logged.Format{Comma: ';'}, `a.csv: line 2: the row has 3 columns and the header 4`},
+		// A quote that is not closed: to the end of the file, to the next quote, and
+		// to one that closes it elsewhere.
+		{head + "1,u,1,1,0.5,\"3\n" + "1,u,0,,,4\n", logged.Format{}, `a.csv: line 2: a quote that begins a field of this row is not closed where a field ends in what follows, down to line 3;`},
+		{head + good + "2,\"u,1,1,0.5,3\n2,\"u\",0,,,4\n", logged.Format{}, `a.csv: line 4: a quote that begins a field of this row is not closed where a field ends in what follows, down to line 5;`},
+		{head + "1,\"u,1,1,0.5,3\n1,u\",0,,,4\n", logged.Format{}, `a.csv: line 2: column "user": the user has the name "u,1,1,0.5,3\n1,u", which is no line of UTF-8: is the quote before it closed?`},
+		{head + "1,\"u,1,1,0.5,3\n1,u\",0,,4\n", logged.Format{}, `a.csv: line 2: the row has 5 columns and the header 6; a quoted field of it goes on to line 3, whose closing quote may be missing`},
+		{head + "1,\"u\"x,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: a quote that begins a field of this row is not closed where a field ends; a quote within a quoted field is written twice`},
 		{head + ",u,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "decision": the decision has no name`},
 		{head + "1,,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "user": the user has no name`},
 		{head + "1,\xff,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "user": the user has the name "\xff"`},
@@ -136,7 +148,14 @@ func TestReadErrors(t *testing.T) {
 		{head + "1,u,1,1,0.5,4e38\n", logged.Format{}, `a.csv: line 2: column "a": 4e+38 is too large`},
 		{head + "1,u,1,1,0.5,3\n2,u,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "decision": decision "1" has 1 candidate`},
 		{head + good + "2,u,1,1,0.5,3\n2,u,0,,,3\n2,u,0,,,3\n", logged.Format{}, `a.csv: line 4: column "decision": decision "2" has 3 candidates, the first one has 2`},
-		{head + good + "2,u,1,1,0.5,3\n2,u,0,,,3\n" + good, logged.Format{}, `a.csv: line 6: column "decision": decision "1" is also in line 2`},
+		{head + good + "2,u,1,1,0.5,3\n2,u,0,,,3\n" + good, logged.Format{}, `a.csv: line 6: column "decision": decision "1" is also in lines 2 to 3, with others between: all rows of a decision must stand together`},
+		// Rows that are not together are what is wrong, though a decision seems too
+		// short before that is seen; where they are together, it is too short.
+		{head + "1,u,1,1,0.5,3\n2,u,1,1,0.5,3\n1,u,0,,,4\n2,u,0,,,4\n", logged.Format{}, `a.csv: line 4: column "decision": decision "1" is also in line 2, with others between`},
+		{head + good + "2,u,1,1,0.5,3\n3,u,1,1,0.5,3\n3,u,0,,,4\n2,u,0,,,4\n", logged.Format{}, `a.csv: line 7: column "decision": decision "2" is also in line 4, with others between`},
+		{head + good + "2,u,1,1,0.5,3\n2,u,0,,,3\n2,u,0,,,3\n1,u,0,,,4\n", logged.Format{}, `a.csv: line 7: column "decision": decision "1" is also in lines 2 to 3, with others between`},
+		{head + good + "2,u,1,1,0.5,3\n2,u,0,,,3\n2,u,0,,,3\n3,u,1,1,0.5,3\n1,u,0,,,4\n", logged.Format{}, `a.csv: line 8: column "decision": decision "1" is also in lines 2 to 3, with others between`},
+		{head + good + "2,u,1,1,0.5,3\n3,u,1,1,0.5,3\n3,u,0\n3,\"u\n", logged.Format{}, `a.csv: line 4: column "decision": decision "2" has 1 candidate, want at least 2`},
 	} {
 		_, err := logged.Read(strings.NewReader(test.text), "a.csv", test.format)
 		if err == nil || !strings.HasPrefix(err.Error(), "logged: "+test.want) {

@@ -24,15 +24,12 @@ type Replayed struct {
 // reward of the first T steps is unbiased for what it earns in its first T steps.
 // About one decision in M is a step.
 //
-// It is an error when the log fails its Check or has no decisions, and when the
-// choices were not uniform: when a propensity differs from 1/M by more than 3 %,
+// It is an error when the log fails its Check, has no decisions or no
+// propensities, and when the choices were not uniform: when one differs from 1/M by more than 3 %,
 // which is more than the rounding of 0.33.
 func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64) (*Replayed, error) {
-	if err := log.checkSome(); err != nil {
+	if err := log.CheckEvaluable(); err != nil {
 		return nil, err
-	}
-	if log.Propensity == nil {
-		return nil, errNoPropensity
 	}
 	for i, p := range log.Propensity {
 		if math.Abs(p*float64(log.Candidates)-1) > 0.03 {
