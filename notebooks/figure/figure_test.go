@@ -161,6 +161,8 @@ func TestSeriesErrors(t *testing.T) {
 		"empty":   {{Name: "s"}},
 		"lengths": {{Name: "s", X: []float64{1}, Y: []float64{3, 4}}},
 		"errors":  {{Name: "s", Y: []float64{3, 4}, Error: []float64{1}}},
+		"below":   {{Name: "s", X: []float64{1, 2}, Y: []float64{3, 4}, Error: []float64{1, 1}, Below: []float64{1}}},
+		"alone":   {{Name: "s", X: []float64{1, 2}, Y: []float64{3, 4}, Below: []float64{1, 1}}},
 		"NaN":     {ok, {Name: "s", Y: []float64{3, math.NaN()}}},
 		"zero":    {{Name: "s", Y: []float64{3, 4}}}, // X begins at 0
 	} {
@@ -170,6 +172,18 @@ func TestSeriesErrors(t *testing.T) {
 	}
 	if _, err := figure.Bars([]string{"x"}, []figure.Series{ok}, figure.Axes{}, figure.Options{}); err == nil {
 		t.Error("two bars were drawn for one label")
+	}
+}
+
+// An error bar that is longer above than below stays above 0.
+func TestErrorBelow(t *testing.T) {
+	s := figure.Series{Name: "s", Y: []float64{1}, Error: []float64{5}, Below: []float64{0.5}}
+	p, err := figure.Bars([]string{"x"}, []figure.Series{s}, figure.Axes{}, figure.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Y.Min != 0 || p.Y.Max < 6 || p.Y.Max > 7 {
+		t.Errorf("the axis is [%v, %v]", p.Y.Min, p.Y.Max)
 	}
 }
 

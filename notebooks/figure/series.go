@@ -24,8 +24,9 @@ type Series struct {
 	X, Y []float64 // of one length; X nil: 0, 1, 2, ...
 
 	// Error is the half length of every point's error bar, which a point with 0
-	// does not have; nil: none.
-	Error []float64
+	// does not have; nil: none. Below is its length below the point where that is
+	// another one; nil: Error.
+	Error, Below []float64
 
 	// Reference marks a line to compare with, such as 1/N: a thin grey line
 	// without points.
@@ -159,11 +160,14 @@ func fill(series []Series, axes Axes) ([]Series, error) {
 		if len(s.Y) == 0 {
 			return nil, fmt.Errorf("figure: series %q is empty", s.Name)
 		}
-		if len(s.X) != len(s.Y) || s.Error != nil && len(s.Error) != len(s.Y) {
+		if s.Below == nil {
+			s.Below = s.Error
+		}
+		if len(s.X) != len(s.Y) || s.Error != nil && len(s.Error) != len(s.Y) || len(s.Below) != len(s.Error) {
 			return nil, fmt.Errorf("figure: series %q has %d values of X, %d of Y and %d error bars", s.Name, len(s.X), len(s.Y), len(s.Error))
 		}
 		for k := range s.Y {
-			if bad(s.X[k], axes.LogX) || bad(s.Y[k], axes.LogY) || s.Error != nil && bad(s.Error[k], false) {
+			if bad(s.X[k], axes.LogX) || bad(s.Y[k], axes.LogY) || s.Error != nil && (bad(s.Error[k], false) || bad(s.Below[k], false)) {
 				return nil, fmt.Errorf("figure: series %q cannot be drawn at point %d: (%v, %v)", s.Name, k, s.X[k], s.Y[k])
 			}
 		}
@@ -196,12 +200,11 @@ func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) error {
 	var at plotter.XYs
 	var errs plotter.YErrors
 	for i, xy := range s.xys() {
-		e := s.Error[i]
-		if e == 0 {
+		e, low := s.Error[i], -s.Below[i]
+		if e == 0 && low == 0 {
 			continue
 		}
-		low := -e
-		if log && e >= xy.Y {
+		if log && -low >= xy.Y {
 			// A logarithmic axis has no place for what is not above 0.
 			low = -0.9 * xy.Y
 		}

@@ -245,8 +245,8 @@ func Microseconds(x float64) string {
 
 // UpdateBars are the microseconds of an update of one run, for bars: a label for
 // each number of runs of a shape, in ascending order, and a series for each
-// backend that has a timing of all of them. The error bars are the spread. It
-// panics when the timings are not of one origin: see TimingOrigins.
+// backend that has a timing of all of them. The error bars reach from the fastest
+// turn to the slowest. It panics when the timings are not of one origin: see TimingOrigins.
 func UpdateBars(timings []Timing, shape string) (labels []string, series []figure.Series) {
 	oneOrigin("UpdateBars", timings)
 	byComputer := map[string]map[int]Timing{}
@@ -275,7 +275,8 @@ func UpdateBars(timings []Timing, shape string) (labels []string, series []figur
 		for _, r := range runs {
 			if t, ok := byComputer[name][r]; ok {
 				s.Y = append(s.Y, t.PerRun())
-				s.Error = append(s.Error, (t.High-t.Low)/2/float64(r))
+				s.Error = append(s.Error, (t.High-t.Micros)/float64(r))
+				s.Below = append(s.Below, (t.Micros-t.Low)/float64(r))
 			}
 		}
 		if len(s.Y) == len(runs) {

@@ -99,7 +99,7 @@ func TestUpdateBars(t *testing.T) {
 	if strings.Join(labels, ";") != "R = 1;R = 20" || len(series) != 1 || series[0].Name != "go simd, 1 thread" {
 		t.Fatalf("%q, %+v", labels, series)
 	}
-	if s := series[0]; !reflect.DeepEqual(s.Y, []float64{300, 250}) || !reflect.DeepEqual(s.Error, []float64{10, 50}) {
+	if s := series[0]; !reflect.DeepEqual(s.Y, []float64{300, 250}) || !reflect.DeepEqual(s.Error, []float64{10, 75}) || !reflect.DeepEqual(s.Below, []float64{10, 25}) {
 		t.Errorf("%+v", s)
 	}
 }
