@@ -81,7 +81,7 @@ the library. What is not there is told on stderr.
 
 A benchmark is called shape/R=20/update/backend/host, or .../device, and -only
 chooses by a regular expression: -only '^toy/R=20/' or -only /update/.`,
-		Args: arguments(cobra.NoArgs),
+		Args: takes(0, 0, "no names", "paper bench -only toy"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			show, ok := benchFormats[format]
 			if !ok {

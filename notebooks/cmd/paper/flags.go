@@ -139,8 +139,22 @@ func takesValue(root *cobra.Command, name string) bool {
 	return f != nil && f.NoOptDefVal == ""
 }
 
+// valueKinds are what the kinds of flags want.
+var valueKinds = map[string]string{
+	"float64": "a number", "int": "a whole number", "uint64": "a whole number that is not negative", "bool": "true or false", "duration": "a time such as 1s",
+}
+
 // flagError is what is wrong with the flags of a command.
 func flagError(cmd *cobra.Command, err error) error {
+	var valueless *pflag.ValueRequiredError
+	if errors.As(err, &valueless) {
+		return usageError{fmt.Errorf("-%s wants a value: %s", valueless.GetFlag().Name, valueless.GetFlag().Usage)}
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		f := invalid.GetFlag()
+		return usageError{fmt.Errorf("-%s is %q, want %s", f.Name, invalid.GetValue(), valueKinds[f.Value.Type()])}
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
 		return usageError{err}

@@ -30,7 +30,7 @@ func (p *program) labCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab [NAME]",
 		Short: "Open the notebooks, or one of them, in JupyterLab or Jupyter Notebook",
-		Args:  arguments(cobra.MaximumNArgs(1)),
+		Args:  takes(0, 1, "one notebook at most", "paper lab quickstart"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("port") && (f.port < 1 || f.port > 65535) {
 				return usageError{fmt.Errorf("-port is %d, want 1 to 65535", f.port)}
@@ -177,7 +177,7 @@ func (p *program) kernelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernel",
 		Short: "Install the Go kernel for VS Code and for Jupyter servers of your own, or remove it",
-		Args:  arguments(cobra.NoArgs),
+		Args:  takes(0, 0, "install or uninstall", "paper kernel install"),
 		RunE: func(*cobra.Command, []string) error {
 			return usageError{errors.New("what about the kernel? paper kernel install, or paper kernel uninstall")}
 		},
@@ -186,13 +186,13 @@ func (p *program) kernelCommand() *cobra.Command {
 	install := &cobra.Command{
 		Use:   "install",
 		Short: "Declare the kernel in your folder of kernels",
-		Args:  arguments(cobra.NoArgs),
+		Args:  takes(0, 0, "no names", "paper kernel install"),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return p.installForUser(cmd.Context(), force) },
 	}
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what install has written",
-		Args:  arguments(cobra.NoArgs),
+		Args:  takes(0, 0, "no names", "paper kernel uninstall"),
 		RunE:  func(*cobra.Command, []string) error { return p.uninstallForUser(force) },
 	}
 	install.Flags().BoolVar(&force, "force", false, "replace the kernel of another clone, or of another installation")

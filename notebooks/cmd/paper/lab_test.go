@@ -179,7 +179,7 @@ func TestLabFails(t *testing.T) {
 		want   string
 	}{
 		{"lab toy-linaer", 2, "no notebook toy-linaer.ipynb"},
-		{"lab theory toy-linear", 2, "1"},
+		{"lab theory toy-linear", 2, "one notebook at most"},
 		{"lab -port 0", 2, "-port is 0, want 1 to 65535"},
 		{"lab -port 65536", 2, "-port is 65536"},
 		{"lab -browser -no-browser", 2, "exclude each other"},

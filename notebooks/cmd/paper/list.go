@@ -17,7 +17,7 @@ func (p *program) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the experiments, their contenders and what is stored",
-		Args:  arguments(cobra.NoArgs),
+		Args:  takes(0, 0, "no names", "paper list"),
 		RunE:  func(*cobra.Command, []string) error { return p.list() },
 	}
 }

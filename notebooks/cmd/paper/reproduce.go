@@ -27,7 +27,7 @@ func (p *program) reproduceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reproduce",
 		Short: "Run everything but music: experiments, theory, figures, notebooks, claims",
-		Args:  arguments(cobra.NoArgs),
+		Args:  takes(0, 0, "no names", "paper reproduce -scale 0.1, or paper run toy-linear"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.fast(cmd.Context()); err != nil {
 				return err

@@ -222,13 +222,3 @@ func (p *program) rewardSummary(results []*sim.Result) error {
 	}
 	return w.Flush()
 }
-
-// arguments makes what is wrong with positional arguments a usage error.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
-}

@@ -24,7 +24,7 @@ func (p *program) siteCommand() *cobra.Command {
 			"that has the published figures and the claims. With -out, the site is made of what is in the output\n" +
 			"folder: the notebooks that were executed there, its figures and its results.\n\n" +
 			"DIR may be new or empty, or a site, which is replaced.",
-		Args: arguments(cobra.MinimumNArgs(1)),
+		Args: takes(1, -1, "a folder to write into", "paper site pages, or paper site pages toy-linear"),
 		RunE: func(_ *cobra.Command, args []string) error { return p.site(args[0], args[1:]) },
 	}
 }

@@ -19,7 +19,7 @@ func (p *program) syntheticCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "synthetic DIR",
 		Short: "Write synthetic KKBox files of any size into a folder",
-		Args:  arguments(cobra.ExactArgs(1)),
+		Args:  takes(1, 1, "one folder to write into", "paper synthetic twin -users 300"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// The library takes zeros for its defaults, and nobody who gives them means that.
 			if set.Users < 1 {

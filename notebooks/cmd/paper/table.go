@@ -18,7 +18,7 @@ func (p *program) tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table",
 		Short: "Judge the paper's claims by stored results",
-		Args:  arguments(cobra.NoArgs),
+		Args:  takes(0, 0, "no names", "paper table -out notebooks/published"),
 		RunE: func(*cobra.Command, []string) error {
 			claims, files, err := p.claims()
 			if claims == nil {
