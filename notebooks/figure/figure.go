@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -86,9 +87,9 @@ func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 }
 
 // finish adds what stands around the data, and the key where there is
-// something to tell apart.
+// something to tell apart, or nothing but a line to compare with.
 func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
-	if len(entries) > 1 {
+	if len(entries) > 1 || len(entries) == 1 && slices.Contains(opt.References, entries[0].name) {
 		p.Add(key(entries))
 	}
 	if axes.LogX && p.X.Min == p.X.Max {

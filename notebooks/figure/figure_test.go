@@ -317,13 +317,30 @@ func write(t *testing.T, p *plot.Plot) []byte {
 }
 
 // A reference earns 0.4, 0.5 or 0.6 a step in the first ten steps and 0.2 more in
-// the last: 0.6 over all. Its line is level and has no area.
+// the last: 0.6 over all. Its line is level and has no area. Alone, it has a
+// tenth of it above and below.
 func TestReferenceIsLevel(t *testing.T) {
 	p, err := figure.AverageReward([]*sim.Result{three("a")}, 10, figure.Options{References: []string{"a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "bottom", p.Y.Min, 0.6)
-	near(t, "top", p.Y.Max, 0.6)
+	near(t, "bottom", p.Y.Min, 0.54)
+	near(t, "top", p.Y.Max, 0.66)
 	near(t, "end of the line", p.X.Max, 20)
+
+	// Alone, too, it is called by its name; another line that is alone is what the
+	// figure is of.
+	named := func(name string, references ...string) []byte {
+		p, err := figure.AverageReward([]*sim.Result{three(name)}, 10, figure.Options{References: references})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return write(t, p)
+	}
+	if bytes.Equal(named("a", "a", "b"), named("b", "a", "b")) {
+		t.Error("a reference that is alone has no name")
+	}
+	if !bytes.Equal(named("a", "c"), named("b", "c")) {
+		t.Error("a key of one line that is no reference")
+	}
 }

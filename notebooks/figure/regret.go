@@ -61,7 +61,8 @@ func regret(results []*sim.Result, axes Axes, opt Options) (*plot.Plot, error) {
 // the given number of steps, which must be at least 1. Rewards are known at a
 // result's checkpoints only, so an episode ends at the first checkpoint that
 // is at least that many steps after the one before, and is drawn at its end.
-// Options.References are drawn as level lines. The errors are those of Regret.
+// Options.References are drawn as level lines, and have a key even where one of
+// them is all that there is. The errors are those of Regret.
 func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot, error) {
 	if episode < 1 {
 		return nil, fmt.Errorf("figure: an episode of %d steps", episode)
@@ -94,8 +95,12 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 	}
 	p, err := bands(results, curves, Axes{X: fmt.Sprintf("step, in episodes of %s", number(float64(episode), 0)), Y: "reward a step"}, opt)
 	if err == nil && len(opt.References) > 0 {
-		// A level line is not to lie on the frame.
+		// A level line is not to lie on the frame, nor to be alone between numbers
+		// that have nothing to do with it.
 		air := 0.03 * (p.Y.Max - p.Y.Min)
+		if air == 0 {
+			air = cmp.Or(0.1*math.Abs(p.Y.Max), 1)
+		}
 		p.Y.Min, p.Y.Max = p.Y.Min-air, p.Y.Max+air
 	}
 	return p, err
@@ -111,6 +116,8 @@ type curve struct {
 func bands(results []*sim.Result, curves []curve, axes Axes, opt Options) (*plot.Plot, error) {
 	if runs := results[0].Runs; runs == 1 {
 		axes.Y += ", one run"
+	} else if !slices.ContainsFunc(curves, func(c curve) bool { return !c.level }) {
+		axes.Y += fmt.Sprintf(", mean of %d runs", runs)
 	} else if opt.Interval {
 		axes.Y += fmt.Sprintf(", mean and 95 %% interval of %d runs", runs)
 	} else {

@@ -450,7 +450,11 @@ func TestPlot(t *testing.T) {
 			t.Errorf("%s is no PNG file: %v", path, err)
 		}
 	}
-	s.run(0, "run", "toy-linear", "-scale", "0.05", "-only", paper.PGCR)
+	s.run(0, "run", "toy-linear", "-scale", "0.05", "-only", paper.EpsilonGreedy)
+	s.run(0, "plot", "toy-linear", "-scale", "0.05")
+	if want := "toy-linear: drawn without PGCR, of which nothing is stored at scale 0.05: paper run toy-linear -scale 0.05 adds them\n"; s.err.String() != want {
+		t.Errorf("of figures without contenders it says %q, want %q", &s.err, want)
+	}
 	s.run(1, "plot", "toy-linear", "-scale", "1")
 	s.oneLine("no results of toy-linear at scale 1 in ", "there are some at scale 0.05, 0.1\n")
 	s.run(1, "plot", "-scale", "0.2")

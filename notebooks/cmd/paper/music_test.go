@@ -50,6 +50,13 @@ func TestMusic(t *testing.T) {
 	s.contains(s.out.String(), "2 of 2 at scale 0.0002")
 	s.run(0, "plot", "music-stateless", "-data", data)
 	s.contains(s.out.String(), filepath.Join(out, "figures", "music-stateless.png"), "music-stateless-interval.png", "music-stateless-oracles.png")
+	if strings.Contains(s.err.String(), "without") {
+		t.Errorf("nothing is missing: %s", &s.err)
+	}
+	s.run(0, "run", "music-stateless", "-scale", "0.0004", "-data", data, "-only", paper.Random)
+	s.run(0, "plot", "music-stateless", "-data", data, "-scale", "0.0004")
+	s.contains(s.err.String(), "music-stateless: drawn with nothing but lines to compare with, without label oracle, of which nothing is stored at scale 0.0004: "+
+		"paper run music-stateless -scale 0.0004 -data "+data+" adds them\n")
 	s.run(0, "table", "-data", data)
 	s.contains(s.out.String(), "0.02 % of the paper's", "no result of PGCR")
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,11 @@ func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, nam
 			continue
 		}
 		drawn++
-		errs = append(errs, p.plot(figures, e, results))
+		err = p.plot(figures, e, results)
+		errs = append(errs, err)
+		if err == nil {
+			p.sayMissing(e, results)
+		}
 	}
 	if drawn == 0 && !named {
 		at, flag := p.askedScale()
@@ -98,6 +103,53 @@ func (p *program) nothingStored(store sim.Store, e sim.Experiment) error {
 		text += "; there are some at scale " + strings.Join(scales, ", ")
 	}
 	return errors.New(text)
+}
+
+// sayMissing says which contenders the figures are without, and how to get them.
+func (p *program) sayMissing(e sim.Experiment, results []*sim.Result) {
+	var missing []string
+	for _, c := range e.Contenders {
+		if !slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Contender == c.Name }) {
+			missing = append(missing, c.Name)
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	const most = 12
+	if more := len(missing) - most; more > 0 {
+		missing = append(missing[:most], fmt.Sprintf("and %d others", more))
+	}
+	what := "drawn"
+	if paper.IsMusic(e) && len(paper.Without(results, paper.References...)) == 0 {
+		what = "drawn with nothing but lines to compare with,"
+	}
+	scale := fmt.Sprint(scaleOf(e, results[0].Steps))
+	command := "paper run " + e.Name
+	if results[0].Steps != e.Scale(paper.UsualScale(e)).Steps {
+		command += " -scale " + scale
+	}
+	for _, f := range []struct{ name, value string }{{"-out", p.out}, {"-data", p.data}} {
+		if strings.ContainsAny(f.value, " '\"$\\") {
+			f.value = "'" + strings.ReplaceAll(f.value, "'", `'\''`) + "'"
+		}
+		if f.value != "" {
+			command += " " + f.name + " " + f.value
+		}
+	}
+	fmt.Fprintf(p.stderr, "%s: %s without %s, of which nothing is stored at scale %s: %s adds them\n", e.Name, what, strings.Join(missing, ", "), scale, command)
+}
+
+// scaleOf is the shortest number by which Scale leaves so many steps.
+func scaleOf(e sim.Experiment, steps int) float64 {
+	exact := float64(steps) / float64(e.Steps)
+	for digits := 1; digits < 17; digits++ {
+		short, err := strconv.ParseFloat(strconv.FormatFloat(exact, 'g', digits, 64), 64)
+		if err == nil && short > 0 && e.Scale(short).Steps == steps {
+			return short
+		}
+	}
+	return exact
 }
 
 // drawing is one figure of an experiment.
