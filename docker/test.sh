@@ -6,38 +6,19 @@
 #
 # It needs root, buildah and debootstrap, and no Docker: the base is a Debian
 # made by debootstrap, with this machine's Go, its sources of packages and its
-# certificates. Where they are missing, it says so and tests nothing. What it
-# makes is in a temporary folder, 6 GB, and is removed.
+# certificates. Where something is missing, it says so and tests nothing. What
+# it makes is in a temporary folder, and is removed. To mend the image, name a
+# folder to keep:
+#
+#	CONTAINER_STORE=FOLDER docker/test.sh
+#
+# The base and the steps of the Dockerfile that are there are not made again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-for program in buildah debootstrap go curl; do
-	if ! command -v $program >/dev/null; then
-		echo "docker/test.sh: skipped, $program is not installed (apt-get install buildah debootstrap)"
-		exit 0
-	fi
-done
-if [[ $(id -u) != 0 ]]; then
-	echo 'docker/test.sh: skipped, debootstrap needs root'
+skip() {
+	printf 'docker/test.sh: skipped, %s\n' "$1"
 	exit 0
-fi
-
-scratch=$(mktemp -d)
-server=
-cleanup() {
-	[[ -z $server ]] || kill -- "-$server" 2>/dev/null || true
-	build rm --all >/dev/null 2>&1 || true
-	rm -rf "$scratch"
-}
-trap cleanup EXIT
-
-build() { buildah --root "$scratch/store" --runroot "$scratch/run" --storage-driver vfs "$@"; }
-
-# step TEXT tells how long everything since the last step took.
-began=$SECONDS
-step() {
-	printf '== %s: %d s\n' "$1" $((SECONDS - began))
-	began=$SECONDS
 }
 
 fail() {
@@ -46,82 +27,185 @@ fail() {
 	exit 1
 }
 
-# The release and the sources of packages are those of this machine, if it is a
-# Debian.
-release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-[[ $(sed -n 's/^ID=//p' /etc/os-release) == debian ]] || release=bookworm
-mirror=$(sed -n -e 's/^URIs: *//p' -e 's/^deb  *\(\[[^]]*\]  *\)\{0,1\}\([^ ]*\).*/\2/p' /etc/apt/sources.list.d/debian.* /etc/apt/sources.list 2>/dev/null | head -n 1) || true
-container=$(build from scratch)
-base=$(build mount "$container")
-debootstrap --variant=minbase --include=ca-certificates "$release" "$base" ${mirror:+"$mirror"} >"$scratch/log" 2>&1 || fail 'debootstrap fails' "$scratch/log"
-rm -f "$base"/var/cache/apt/archives/*.deb
-if [[ -n $mirror ]]; then
-	cp -a /etc/apt/apt.conf.d/. "$base/etc/apt/apt.conf.d/"
-	# The image's packages are Debian's.
-	for list in /etc/apt/sources.list.d/debian.*; do
-		[[ ! -e $list ]] || { cp -a "$list" "$base/etc/apt/sources.list.d/" && rm -f "$base/etc/apt/sources.list"; }
-	done
-fi
-cp -aL /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs/ca-certificates.crt"
-mkdir -p "$base/usr/local/go"
-cp -a "$(go env GOROOT)/." "$base/usr/local/go/"
-build umount "$container" >/dev/null
-build commit --quiet --rm "$container" localhost/base >/dev/null
-step 'base of Debian and Go'
+# began TEXT and ended tell how long a step took.
+began() {
+	printf '== %s: ' "$1"
+	at=$SECONDS
+}
+ended() { printf '%d s\n' $((SECONDS - at)); }
 
-# Modules that this machine has are not loaded again.
-modules=$(go env GOMODCACHE)/cache/download
-mkdir -p "$modules"
-build bud --quiet --format docker --isolation chroot --ignorefile docker/Dockerfile.dockerignore -f docker/Dockerfile -t localhost/contextrec \
-	--volume "$modules:/modules:ro" --build-arg BASE=localhost/base \
-	--build-arg "GOPROXY=file:///modules,$(go env GOPROXY)" --build-arg "GOSUMDB=$(go env GOSUMDB)" . >"$scratch/log" 2>&1 || fail 'the image cannot be built' "$scratch/log"
-step 'image'
+build() { buildah --root "$store/store" --runroot "$scratch/run" --storage-driver "$driver" "$@"; }
+
+# all does everything, in namespaces of its own: what it starts and mounts ends
+# with it, however it ends.
+all() {
+	made_base || make_base
+	make_image
+	look
+	# Without network, as what is compiled and loaded must be in the image; and
+	# its port is free.
+	unshare --net -- "$0" --in-namespaces try "$store" "$scratch" "$driver"
+}
+
+made_base() { build inspect --type image localhost/base >/dev/null 2>&1; }
+
+make_base() {
+	began 'base of Debian and Go'
+	local release mirror container base list
+	# The release and the sources of packages are those of this machine, if it is
+	# a Debian.
+	release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	[[ $(sed -n 's/^ID=//p' /etc/os-release) == debian ]] || release=bookworm
+	mirror=$(sed -n -e 's/^URIs: *//p' -e 's/^deb  *\(\[[^]]*\]  *\)\{0,1\}\([^ ]*\).*/\2/p' /etc/apt/sources.list.d/debian.* /etc/apt/sources.list 2>/dev/null | head -n 1) || true
+	container=$(build from scratch)
+	base=$(build mount "$container")
+	debootstrap --variant=minbase --include=ca-certificates "$release" "$base" ${mirror:+"$mirror"} >"$scratch/log" 2>&1 || fail 'debootstrap fails' "$scratch/log"
+	rm -f "$base"/var/cache/apt/archives/*.deb
+	if [[ -n $mirror ]]; then
+		cp -a /etc/apt/apt.conf.d/. "$base/etc/apt/apt.conf.d/"
+		# The image's packages are Debian's.
+		for list in /etc/apt/sources.list.d/debian.*; do
+			[[ ! -e $list ]] || { cp -a "$list" "$base/etc/apt/sources.list.d/" && rm -f "$base/etc/apt/sources.list"; }
+		done
+	fi
+	cp -aL /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs/ca-certificates.crt"
+	mkdir -p "$base/usr/local/go"
+	cp -a "$(go env GOROOT)/." "$base/usr/local/go/"
+	build umount "$container" >/dev/null
+	build commit --quiet --rm "$container" localhost/base >/dev/null
+	ended
+}
+
+make_image() {
+	began 'image'
+	# Modules that this machine has are not loaded again.
+	local modules layers=()
+	modules=$(go env GOMODCACHE)/cache/download
+	mkdir -p "$modules"
+	[[ $store == "$scratch" ]] || layers=(--layers)
+	build bud --quiet "${layers[@]}" --format docker --isolation chroot --ignorefile docker/Dockerfile.dockerignore -f docker/Dockerfile -t localhost/contextrec \
+		--volume "$modules:/modules:ro" --build-arg BASE=localhost/base \
+		--build-arg "GOPROXY=file:///modules,$(go env GOPROXY)" --build-arg "GOSUMDB=$(go env GOSUMDB)" . >"$scratch/log" 2>&1 || fail 'the image cannot be built' "$scratch/log"
+	ended
+	printf '== the image has %s\n' "$(build images --format '{{.Size}}' localhost/contextrec)"
+}
 
 config() { build inspect --type image --format "$1" localhost/contextrec; }
-[[ $(config '{{.OCIv1.Config.User}}') == paper ]] || fail 'the image runs as root'
-mapfile -t start < <(config '{{range .OCIv1.Config.Cmd}}{{println .}}{{end}}' | sed '/^$/d')
-mapfile -t health < <(config '{{range .Docker.Config.Healthcheck.Test}}{{println .}}{{end}}' | sed '/^$/d')
-[[ ${health[0]:-} == CMD ]] || fail "the image's health check is \"${health[*]}\""
-mapfile -t environment < <(config '{{range .OCIv1.Config.Env}}{{println .}}{{end}}')
-for setting in GOMLX_BACKEND=go:ops_sequential GOEXPERIMENT=simd; do
-	[[ " ${environment[*]} " == *" $setting "* ]] || fail "the image does not set $setting"
-done
 
-# Without namespaces of its own, the container has this machine's network: the
-# port may be taken.
-port=$((20000 + RANDOM % 10000))
-container=$(build from localhost/contextrec)
+# look reads the image's settings.
+look() {
+	local environment backend setting
+	[[ $(config '{{.OCIv1.Config.User}}') == paper ]] || fail 'the image does not run as the user paper'
+	mapfile -t environment < <(config '{{range .OCIv1.Config.Env}}{{println .}}{{end}}')
+	backend=$(sed -n 's/^const SequentialGo = "\(.*\)"$/\1/p' pgcr/backend.go),parallelism=0
+	for setting in "GOMLX_BACKEND=$backend" GOEXPERIMENT=simd; do
+		[[ " ${environment[*]} " == *" $setting "* ]] || fail "the image does not set $setting"
+	done
+	[[ " ${environment[*]} " != *' GOPROXY='* ]] || fail 'the image keeps GOPROXY'
+}
+
 inside() { build run --isolation chroot "$container" -- "$@"; }
-arguments=()
-for argument in "${start[@]}"; do arguments+=("${argument/--port=8888/--port=$port}"); done
-set -m
-build run --isolation chroot --env JUPYTER_TOKEN=secret "$container" -- "${arguments[@]}" >"$scratch/jupyter" 2>&1 &
-server=$!
-set +m
-url=http://127.0.0.1:$port
-for ((i = 0; ; i++)); do
-	if curl --noproxy '*' -fsS "$url/api" >/dev/null 2>&1; then break; fi
-	((i < 120)) && kill -0 $server 2>/dev/null || fail 'Jupyter does not start' "$scratch/jupyter"
-	sleep 0.5
+fetch() { curl --noproxy '*' -sS "$@"; }
+
+# try starts the image and does what a user does with it.
+try() {
+	local container start health server i jupyter page url=http://127.0.0.1:8888
+	ip link set lo up
+	container=$(build from localhost/contextrec)
+	mapfile -t start < <(config '{{range .OCIv1.Config.Cmd}}{{println .}}{{end}}' | sed '/^$/d')
+	mapfile -t health < <(config '{{range .Docker.Config.Healthcheck.Test}}{{println .}}{{end}}' | sed '/^$/d')
+	[[ ${health[0]:-} == CMD ]] || fail "the image's health check is \"${health[*]}\""
+	! inside "${health[@]:1}" 2>/dev/null || fail 'the health check is content before Jupyter runs'
+
+	began 'start'
+	build run --isolation chroot --env JUPYTER_TOKEN=secret "$container" -- "${start[@]}" >"$scratch/jupyter" 2>&1 &
+	server=$!
+	for ((i = 0; ; i++)); do
+		if fetch -f "$url/api" >/dev/null 2>&1; then break; fi
+		((i < 120)) && kill -0 $server 2>/dev/null || fail 'Jupyter does not start' "$scratch/jupyter"
+		sleep 0.5
+	done
+	ended
+
+	inside "${health[@]:1}" || fail 'the health check fails while Jupyter runs'
+	[[ $(fetch -o /dev/null -w '%{http_code}' "$url/api/contents") == 403 ]] || fail 'the notebooks can be had without a token'
+	page=$(fetch -fL "$url/notebooks/quickstart.ipynb?token=secret") || fail 'there is no page' "$scratch/jupyter"
+	[[ $page == *quickstart* ]] || fail 'the page is not that of the notebook'
+	[[ $(fetch -f "$url/api/kernelspecs?token=secret") == *'"gonb"'* ]] || fail 'Jupyter does not know the kernel'
+
+	# A kernel of the server, as the page would use it, and its first cells.
+	inside /usr/bin/python3 - "$url" secret <docker/first_cells.py || fail 'the first cells fail' "$scratch/jupyter"
+
+	began 'a whole notebook'
+	inside go run ./notebooks/cmd/paper notebooks toy-linear -scale 0.01 >"$scratch/log" 2>&1 || fail 'the notebook fails' "$scratch/log"
+	inside test -s notebooks/out/notebooks/toy-linear.ipynb || fail 'the notebook was not written'
+	ended
+
+	# Docker sends SIGTERM to the image's program, and kills what is there 10 s
+	# later. A kernel that nobody has closed is running.
+	inside /usr/bin/python3 -c "import urllib.request as r; r.urlopen(r.Request('$url/api/kernels', b'{\"name\": \"gonb\"}', {'Authorization': 'token secret'}))"
+	began 'stop'
+	jupyter=$(pgrep -u 1000 -f '^[^ ]*python3 [^ ]*/jupyter-notebook ') || fail 'Jupyter is not a process of the user paper'
+	kill "$jupyter"
+	for ((i = 0; i < 100; i++)); do
+		kill -0 $server 2>/dev/null || break
+		sleep 0.1
+	done
+	((i < 100)) || fail 'Jupyter does not stop within 10 s' "$scratch/jupyter"
+	wait $server || fail "Jupyter ends with status $?" "$scratch/jupyter"
+	! pgrep -l -u 1000 || fail 'what Jupyter has started does not end with it' "$scratch/jupyter"
+	ended
+
+	# Without JUPYTER_TOKEN, the log has an address with a token.
+	began 'a token of its own'
+	build run --isolation chroot "$container" -- "${start[@]}" >"$scratch/jupyter" 2>&1 &
+	for ((i = 0; i < 120; i++)); do
+		page=$(sed -n 's/.*\(http:[^ ]*[?]token=[0-9a-f]\{20,\}\).*/\1/p' "$scratch/jupyter" | tail -n 1)
+		[[ -z $page ]] || break
+		sleep 0.5
+	done
+	[[ $page == http://127.0.0.1:8888/* ]] || fail 'the log has no address that can be opened' "$scratch/jupyter"
+	fetch -fL -o /dev/null "$page" || fail 'the address in the log does not open' "$scratch/jupyter"
+	ended
+}
+
+if [[ ${1:-} == --in-namespaces ]]; then
+	store=$3 scratch=$4 driver=$5
+	"$2"
+	exit
+fi
+
+for program in buildah debootstrap go curl ip pgrep; do
+	command -v $program >/dev/null || skip "$program is not installed (apt-get install buildah debootstrap curl iproute2 procps)"
 done
-step 'start'
+[[ $(id -u) == 0 ]] || skip 'debootstrap needs root'
+unshare --mount --pid --net --fork --mount-proc true 2>/dev/null || skip 'this root may not have namespaces of its own'
 
-inside "${health[@]:1:2}" "${health[3]//8888/$port}" || fail 'the health check fails while Jupyter runs'
-[[ $(curl --noproxy '*' -s -o /dev/null -w '%{http_code}' "$url/api/contents") == 403 ]] || fail 'the notebooks can be had without a token'
-page=$(curl --noproxy '*' -fsSL "$url/notebooks/quickstart.ipynb?token=secret") || fail 'there is no page' "$scratch/jupyter"
-[[ $page == *quickstart* ]] || fail 'the page is not that of the notebook'
-curl --noproxy '*' -fsS "$url/api/kernelspecs?token=secret" | grep -q '"gonb"' || fail 'Jupyter does not know the kernel'
+scratch=$(mktemp -d)
+child=
+# A signal ends all that was started at once: the first process of a namespace
+# takes the others with it.
+cleanup() {
+	if [[ -n $child ]]; then
+		pkill -KILL -P "$child" || true
+		wait "$child" 2>/dev/null || true
+	fi
+	rm -rf --one-file-system "$scratch"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
-# A kernel of the server, as the page would use it, and its first cells.
-inside /usr/bin/python3 - "$url" secret <docker/first_cells.py || fail 'the first cells fail' "$scratch/jupyter"
-step 'page and first cells'
+store=${CONTAINER_STORE:-$scratch}
+mkdir -p "$store"
+store=$(cd "$store" && pwd)
+# Files are copied once with overlay, and once a layer with vfs.
+driver=overlay
+build info >/dev/null 2>&1 || driver=vfs
+rm -rf "$scratch/run"
 
-inside go run ./notebooks/cmd/paper notebooks toy-linear -scale 0.01 || fail 'the notebook fails'
-inside test -s notebooks/out/notebooks/toy-linear.ipynb || fail 'the notebook was not written'
-step 'a whole notebook'
-
-kill -- "-$server"
-wait $server 2>/dev/null || true
-server=
-! curl --noproxy '*' -fsS "$url/api" >/dev/null 2>&1 || fail 'Jupyter does not stop'
+unshare --mount --pid --fork --kill-child --mount-proc -- "$0" --in-namespaces all "$store" "$scratch" "$driver" &
+child=$!
+wait $child
+child=
 printf 'docker/test.sh: all is well after %d s\n' $SECONDS
