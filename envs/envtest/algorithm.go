@@ -35,9 +35,14 @@ func (s Suite) TestAlgorithm(t testing.TB, a envs.Algorithm, p envs.Problem) {
 }
 
 func (s Suite) algorithmChecks(a envs.Algorithm, p envs.Problem) []check {
-	c := algorithmChecks{a: a, p: p, spec: p.Spec(), steps: s.steps()}
+	const first = "actions are candidates"
+	spec, failed := specOf(p, first)
+	if failed != nil {
+		return failed
+	}
+	c := algorithmChecks{declared: a, a: watchedAlgorithm{a}, p: watchedProblem{p, spec}, spec: spec, steps: s.steps()}
 	return []check{
-		{"actions are candidates", c.actions},
+		{first, c.actions},
 		{"arguments are left alone", c.arguments},
 		{"no reference is kept", c.references},
 		{"a seed determines a run", c.seeds},
@@ -52,10 +57,11 @@ func (s Suite) algorithmChecks(a envs.Algorithm, p envs.Problem) []check {
 }
 
 type algorithmChecks struct {
-	a     envs.Algorithm
-	p     envs.Problem
-	spec  envs.Spec
-	steps int
+	declared envs.Algorithm
+	a        watchedAlgorithm // the declared one
+	p        envs.Problem
+	spec     envs.Spec
+	steps    int
 }
 
 // game is a policy in its environment.
@@ -448,5 +454,5 @@ func (c algorithmChecks) refusals() error {
 }
 
 func (c algorithmChecks) declaration() error {
-	return checkJSON(c.a, func() error { _, err := c.play([]uint64{1, 2}); return err })
+	return checkJSON(c.declared, func() error { _, err := c.play([]uint64{1, 2}); return err })
 }

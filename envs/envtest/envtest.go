@@ -53,7 +53,9 @@ func CheckProblem(p envs.Problem) []Check { return Suite{}.CheckProblem(p) }
 func CheckAlgorithm(a envs.Algorithm, p envs.Problem) []Check { return Suite{}.CheckAlgorithm(a, p) }
 
 // Check is a promise of the protocol, such as "a seed determines a run", and
-// what breaks it.
+// what breaks it. A panic of the implementation breaks it too: the error has the
+// call with the shapes of its arguments, and the file and line of the
+// implementation.
 type Check struct {
 	Promise string
 	Err     error // nil: the promise is kept
@@ -104,14 +106,35 @@ func report(t testing.TB, checks []Check) {
 }
 
 // guard turns a panic of the implementation into an error, so that the other
-// checks still run.
+// checks still run. A panic that nothing of the implementation is in has the
+// stack.
 func guard(f func() error) (err error) {
 	defer func() {
-		if v := recover(); v != nil {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if named, ok := v.(*callPanic); ok {
+			err = named
+		} else if where := panicPlace(envs.Spec{}); where != "" {
+			err = fmt.Errorf("panic: %v, %s", v, where)
+		} else {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
 	return f()
+}
+
+// specOf is the problem's spec. Where that panics, one check says so.
+func specOf(p envs.Problem, promise string) (spec envs.Spec, failed []check) {
+	err := guard(func() error {
+		spec = watchedProblem{Problem: p}.Spec()
+		return nil
+	})
+	if err != nil {
+		return spec, []check{{promise, func() error { return err }}}
+	}
+	return spec, nil
 }
 
 // panics says whether f panics, refuses whether it panics or returns an error.

@@ -40,9 +40,14 @@ func (s Suite) TestProblem(t testing.TB, p envs.Problem) {
 }
 
 func (s Suite) problemChecks(p envs.Problem) []check {
-	c := problemChecks{p: p, spec: p.Spec(), steps: s.steps()}
+	const first = "shapes and numbers are right"
+	spec, failed := specOf(p, first)
+	if failed != nil {
+		return failed
+	}
+	c := problemChecks{declared: p, p: watchedProblem{p, spec}, spec: spec, steps: s.steps()}
 	return []check{
-		{"shapes and numbers are right", c.shapes},
+		{first, c.shapes},
 		{"buffers stay valid as long as promised", c.buffers},
 		{"a seed determines a run", c.seeds},
 		{"runs do not depend on how they are stacked", c.chunks},
@@ -56,9 +61,10 @@ func (s Suite) problemChecks(p envs.Problem) []check {
 }
 
 type problemChecks struct {
-	p     envs.Problem
-	spec  envs.Spec
-	steps int
+	declared envs.Problem
+	p        watchedProblem // the declared one
+	spec     envs.Spec
+	steps    int
 }
 
 // walk is an environment whose runs are played by random actions: those of a
@@ -579,5 +585,5 @@ func (c problemChecks) refusals() error {
 }
 
 func (c problemChecks) declaration() error {
-	return checkJSON(c.p, func() error { _, err := c.play([]uint64{1, 2}, 0); return err })
+	return checkJSON(c.declared, func() error { _, err := c.play([]uint64{1, 2}, 0); return err })
 }
