@@ -59,16 +59,32 @@ func (k Kernel) spec(folder string) *spec {
 		Env:           map[string]string{},
 	}
 	s.Metadata.Contextrec = &mark{k.Repository}
+	path := []string{filepath.Join(folder, commands)}
 	for _, setting := range k.Env {
 		name, value, _ := strings.Cut(setting, "=")
+		if name == "PATH" {
+			path = append(path, filepath.SplitList(value)...)
+			continue
+		}
 		s.Env[name] = escape(value)
 	}
-	path := []string{escape(filepath.Join(folder, commands))}
-	if p := s.Env["PATH"]; p != "" {
-		path = append(path, p)
-	}
-	s.Env["PATH"] = strings.Join(append(path, "${PATH}"), string(filepath.ListSeparator))
+	s.Env["PATH"] = escape(strings.Join(once(path), string(filepath.ListSeparator))) + string(filepath.ListSeparator) + "${PATH}"
 	return s
+}
+
+// once leaves every folder where it is first. An empty one would be the folder
+// that a cell happens to be in.
+func once(folders []string) []string {
+	var kept []string
+	for _, f := range folders {
+		if f == "" {
+			continue
+		}
+		if f = filepath.Clean(f); !slices.Contains(kept, f) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
 }
 
 // escape keeps Jupyter from replacing $NAME.

@@ -29,7 +29,7 @@ func clone(t *testing.T, folder string) jupyter.Kernel {
 		Program:    script(t, filepath.Join(root, "kernel's"), "gonb", "echo kernel"),
 		Go:         script(t, filepath.Join(root, "go's"), "go", `for a in "$@"; do echo "<$a>"; done`),
 		BuildFlags: []string{"-ldflags=-s -w", "-tags=it's"},
-		Env:        []string{"COLOUR=$blue", "PATH=/programs of the kernel:/go"},
+		Env:        []string{"COLOUR=$blue", "PATH=/programs of the kernel:/go:/usr/bin:/go/:/usr/bin::/$bin:/programs of the kernel:/bin"},
 	}
 }
 
@@ -68,7 +68,8 @@ func TestInstall(t *testing.T) {
 		t.Errorf("the kernel is %+v", spec)
 	}
 	if got, want := fmt.Sprintf("%q", spec.Env), fmt.Sprintf("%q", map[string]string{
-		"COLOUR": "$$blue", "PATH": folder + "/bin:/programs of the kernel:/go:${PATH}",
+		"COLOUR": "$$blue", // Every folder once, where it was first.
+		"PATH":   folder + "/bin:/programs of the kernel:/go:/usr/bin:/$$bin:/bin:${PATH}",
 	}); got != want {
 		t.Errorf("settings are %s, want %s", got, want)
 	}
