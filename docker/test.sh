@@ -69,6 +69,7 @@ make_base() {
 		done
 	fi
 	cp -aL /etc/ssl/certs/ca-certificates.crt "$base/etc/ssl/certs/ca-certificates.crt"
+	cp -a /usr/local/share/ca-certificates/. "$base/usr/local/share/ca-certificates/"
 	mkdir -p "$base/usr/local/go"
 	cp -a "$(go env GOROOT)/." "$base/usr/local/go/"
 	build umount "$container" >/dev/null
@@ -135,6 +136,10 @@ try() {
 
 	# A kernel of the server, as the page would use it, and its first cells.
 	inside /usr/bin/python3 - "$url" secret <docker/first_cells.py || fail 'the first cells fail' "$scratch/jupyter"
+
+	# A module that is missed here would be looked for in the network at each cell,
+	# for many seconds where a firewall swallows that.
+	inside sh -c 'mkdir /tmp/cell && cd /tmp/cell && go mod init cell && go work init . /contextrec && go list -m -json ...' >"$scratch/log" 2>&1 || fail 'modules are missing' "$scratch/log"
 
 	began 'a whole notebook'
 	inside go run ./notebooks/cmd/paper notebooks toy-linear -scale 0.01 >"$scratch/log" 2>&1 || fail 'the notebook fails' "$scratch/log"
