@@ -2,7 +2,8 @@
 its page does, and tells how long each took: first_cells.py URL TOKEN.
 
 A cell that fails is an error, and so is one that takes 3 seconds or more and
-twice as long as when it is executed again: what it needs was not compiled.
+twice as long as when it is executed again, at the slowest of three times: what
+it needs was not compiled.
 """
 
 import asyncio
@@ -62,11 +63,13 @@ async def main():
         took = time.monotonic() - began
         print("cell %d: %.2f s, %d pictures" % (number, took, pictures))
         if took >= LIMIT:
-            began = time.monotonic()
-            await execute(socket, source)
-            again = time.monotonic() - began
-            print("cell %d again: %.2f s" % (number, again))
-            slow = slow or took >= 2 * again
+            again = []
+            for _ in range(3):
+                began = time.monotonic()
+                await execute(socket, source)
+                again.append(time.monotonic() - began)
+            print("cell %d again: %s s" % (number, ", ".join("%.2f" % t for t in again)))
+            slow = slow or took >= 2 * max(again)
     ask("DELETE", "/api/sessions/" + session["id"])
     if slow:
         sys.exit("a cell took %g seconds or more, and not because the machine is busy" % LIMIT)

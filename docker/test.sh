@@ -84,7 +84,7 @@ make_image() {
 	modules=$(go env GOMODCACHE)/cache/download
 	mkdir -p "$modules"
 	[[ $store == "$scratch" ]] || layers=(--layers)
-	build bud --quiet "${layers[@]}" --format docker --isolation chroot --ignorefile docker/Dockerfile.dockerignore -f docker/Dockerfile -t localhost/contextrec \
+	build bud --quiet "${layers[@]}" --format docker --isolation chroot -f docker/Dockerfile -t localhost/contextrec \
 		--volume "$modules:/modules:ro" --build-arg BASE=localhost/base \
 		--build-arg "GOPROXY=file:///modules,$(go env GOPROXY)" --build-arg "GOSUMDB=$(go env GOSUMDB)" . >"$scratch/log" 2>&1 || fail 'the image cannot be built' "$scratch/log"
 	ended
@@ -106,6 +106,7 @@ look() {
 }
 
 inside() { build run --isolation chroot "$container" -- "$@"; }
+jupyter_process() { pgrep -u 1000 -f '^[^ ]*python3 [^ ]*/jupyter-notebook '; }
 fetch() { curl --noproxy '*' -sS "$@"; }
 
 # try starts the image and does what a user does with it.
@@ -116,6 +117,7 @@ try() {
 	mapfile -t start < <(config '{{range .OCIv1.Config.Cmd}}{{println .}}{{end}}' | sed '/^$/d')
 	mapfile -t health < <(config '{{range .Docker.Config.Healthcheck.Test}}{{println .}}{{end}}' | sed '/^$/d')
 	[[ ${health[0]:-} == CMD ]] || fail "the image's health check is \"${health[*]}\""
+	inside test -e README.md -a ! -e .git || fail 'docker/Dockerfile.dockerignore was not heeded'
 	! inside "${health[@]:1}" 2>/dev/null || fail 'the health check is content before Jupyter runs'
 
 	began 'start'
@@ -150,7 +152,8 @@ try() {
 	# later. A kernel that nobody has closed is running.
 	inside /usr/bin/python3 -c "import urllib.request as r; r.urlopen(r.Request('$url/api/kernels', b'{\"name\": \"gonb\"}', {'Authorization': 'token secret'}))"
 	began 'stop'
-	jupyter=$(pgrep -u 1000 -f '^[^ ]*python3 [^ ]*/jupyter-notebook ') || fail 'Jupyter is not a process of the user paper'
+	jupyter=$(jupyter_process) || fail 'Jupyter is not a process of the user paper'
+	! grep -qz ^PAPER_DATA= "/proc/$jupyter/environ" || fail 'files are played on that are not there'
 	kill "$jupyter"
 	for ((i = 0; i < 100; i++)); do
 		kill -0 $server 2>/dev/null || break
@@ -161,9 +164,12 @@ try() {
 	! pgrep -l -u 1000 || fail 'what Jupyter has started does not end with it' "$scratch/jupyter"
 	ended
 
-	# Without JUPYTER_TOKEN, the log has an address with a token.
-	began 'a token of its own'
-	build run --isolation chroot "$container" -- "${start[@]}" >"$scratch/jupyter" 2>&1 &
+	# Without JUPYTER_TOKEN, the log has an address with a token. Music is played
+	# on files where they are mounted.
+	began 'a token of its own, and files'
+	mkdir "$scratch/kkbox"
+	touch "$scratch/kkbox/train.csv.7z"
+	build run --isolation chroot --volume "$scratch/kkbox:/kkbox:ro" "$container" -- "${start[@]}" >"$scratch/jupyter" 2>&1 &
 	for ((i = 0; i < 120; i++)); do
 		page=$(sed -n 's/.*\(http:[^ ]*[?]token=[0-9a-f]\{20,\}\).*/\1/p' "$scratch/jupyter" | tail -n 1)
 		[[ -z $page ]] || break
@@ -171,6 +177,7 @@ try() {
 	done
 	[[ $page == http://127.0.0.1:8888/* ]] || fail 'the log has no address that can be opened' "$scratch/jupyter"
 	fetch -fL -o /dev/null "$page" || fail 'the address in the log does not open' "$scratch/jupyter"
+	grep -qzx PAPER_DATA=/kkbox "/proc/$(jupyter_process)/environ" || fail 'the files are not played on'
 	ended
 }
 
