@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -242,17 +243,31 @@ func TestReadNeverTakesADamagedArchiveForAnother(t *testing.T) {
 	}
 }
 
-// The library that reads archives trusts a header whose checksums are right.
+// Checksums that are right are no reason to trust a header: one that is packed,
+// and two that are not, of a stream for all files and of one for each.
 func TestReadSurvivesAnArchiveMadeToHarm(t *testing.T) {
-	whole := pack(t, "members.csv.7z")
+	for _, archive := range []string{"small/members.csv.7z", "forms/deflate.7z", "forms/lzma2-each.7z"} {
+		t.Run(path.Base(archive), func(t *testing.T) { surviveHarm(t, archive) })
+	}
+}
+
+func surviveHarm(t *testing.T, archive string) {
+	of := packed
+	if strings.HasPrefix(archive, "forms/") {
+		of = forms
+	}
+	whole, err := of.ReadFile("testdata/" + archive)
+	if err != nil {
+		t.Fatal(err)
+	}
 	le := binary.LittleEndian
-	header := 32 + int(le.Uint64([]byte(whole[12:]))) // behind the packed stream
+	header := 32 + int(le.Uint64(whole[12:])) // behind the packed streams
 	folder := memory(small()).(fstest.MapFS)
 	delete(folder, "members.csv")
 	taken := 0
 	for at := header; at < len(whole); at++ {
 		for _, change := range []byte{1, 0x5a, 0x80, 0xff} {
-			changed := []byte(whole)
+			changed := bytes.Clone(whole)
 			changed[at] ^= change
 			le.PutUint32(changed[28:], crc32.ChecksumIEEE(changed[header:]))
 			le.PutUint32(changed[8:], crc32.ChecksumIEEE(changed[12:32]))
@@ -315,4 +330,54 @@ func ExampleReadFS() {
 	user, song := data.Users[data.User[row]], data.Songs[data.Song[row]]
 	fmt.Println(user.ID, user.Age, song.Name, data.Types[data.Type[row]], data.Target[row])
 	// Output: ann= 27 Heroes listen-with 0
+}
+
+// Archives of 7-Zip 26.02 that hold all files of smallData, in a folder, some of
+// them beside another folder with an empty file.
+//
+//go:embed testdata/forms/*.7z
+var forms embed.FS
+
+// allIn is the same archive in the place of each file.
+func allIn(t testing.TB, archive string) fs.FS {
+	t.Helper()
+	b, err := forms.ReadFile("testdata/forms/" + archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := map[string]string{}
+	for name := range small() {
+		folder[name+".7z"] = string(b)
+	}
+	return memory(folder)
+}
+
+func TestReadTakesArchivesOfManyKinds(t *testing.T) {
+	for _, archive := range []string{
+		"lzma.7z",        // 7z a -m0=LZMA:d=64k
+		"stored.7z",      // -mx=0
+		"bzip2.7z",       // -m0=BZip2
+		"deflate.7z",     // -m0=Deflate -mhc=off: the header is not packed
+		"lzma2-each.7z",  // -ms=off -mhc=off: a stream for each file
+		"lzma2-pairs.7z", // -ms=2f: a stream for two files
+	} {
+		t.Run(archive, func(t *testing.T) {
+			data, _ := read(t, allIn(t, archive))
+			same(t, data, smallData())
+		})
+	}
+}
+
+func TestReadTellsHowToUnpackOtherArchives(t *testing.T) {
+	for archive, want := range map[string]string{
+		"ppmd.7z":            "by method 030401",                 // -m0=PPMd
+		"bcj.7z":             "by 2 methods one after the other", // -m0=BCJ -m1=LZMA
+		"password.7z":        "with a password",                  // -pX
+		"password-header.7z": "with a password",                  // -pX -mhe=on
+	} {
+		_, _, err := kkbox.ReadFS(allIn(t, archive), kkbox.ReadOptions{})
+		if err == nil || !strings.HasSuffix(err.Error(), ".csv.7z: the archive is packed "+want+", which is not read here: unpack it with 7-Zip") {
+			t.Errorf("%s: got %v, want an error that tells that it is packed %s", archive, err, want)
+		}
+	}
 }

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/bodgit/sevenzip"
 )
 
 // fileForm is one of the files, in the form in which it is there.
@@ -233,38 +231,41 @@ func unpack(f io.ReadCloser, size int64, name string) (text *unpacked, total int
 	held := closers{closer}
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = damaged(fmt.Errorf("%v", broken)) // the library trusts some of what it reads
+			err = damaged(fmt.Errorf("%v", broken)) // unpackers trust some of what they read
 		}
 		if err != nil {
 			held.Close()
 		}
 	}()
-	archive, err := sevenzip.NewReader(r, size)
+	files, err := files7z(r, size)
 	if err != nil {
 		return nil, 0, damaged(err)
 	}
-	at := slices.IndexFunc(archive.File, func(f *sevenzip.File) bool {
-		return path.Base(strings.ReplaceAll(f.Name, `\`, "/")) == name && !f.FileInfo().IsDir()
+	at := slices.IndexFunc(files, func(f *file7z) bool {
+		return path.Base(strings.ReplaceAll(f.name, `\`, "/")) == name && !f.isDir
 	})
 	if at < 0 {
 		var names []string
-		for _, f := range archive.File[:min(len(archive.File), 5)] {
-			names = append(names, clip([]byte(f.Name)))
+		for _, f := range files[:min(len(files), 5)] {
+			names = append(names, clip([]byte(f.name)))
 		}
-		return nil, 0, fmt.Errorf("has no %s: it holds %d files, %q", name, len(archive.File), names)
+		return nil, 0, fmt.Errorf("has no %s: it holds %d files, %q", name, len(files), names)
 	}
-	file := archive.File[at]
-	opened, err := file.Open()
+	file := files[at]
+	opened, err := file.open()
 	if err != nil {
 		return nil, 0, damaged(err)
 	}
-	held = append(held, opened)
-	total = int64(file.UncompressedSize)
-	return &unpacked{Closer: held, text: opened, left: total, sum: crc32.NewIEEE(), want: file.CRC32}, total, nil
+	total = int64(file.size)
+	return &unpacked{Closer: held, text: opened, left: total, sum: crc32.NewIEEE(), want: file.sum}, total, nil
 }
 
 // damaged says what to do about an archive that cannot be read.
 func damaged(err error) error {
+	var method *errMethod
+	if errors.As(err, &method) {
+		return err
+	}
 	return fmt.Errorf("the archive is damaged or cut off, get it again: %w", err)
 }
 
