@@ -95,13 +95,14 @@ const commands = "bin"
 
 // goCommand is a go that compiles cells with the build flags: the kernel can be
 // told them by a notebook only, and the environment's are the notebook's to set.
+// It collects its garbage later, which links a cell sooner.
 func (k Kernel) goCommand() string {
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 	var flags strings.Builder
 	for _, f := range k.BuildFlags {
 		flags.WriteString(" " + quote(f))
 	}
-	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n\tshift\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", quote(k.Go), flags.String())
+	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", quote(k.Go), flags.String())
 }
 
 // write makes a kernelspec's folder.

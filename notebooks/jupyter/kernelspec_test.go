@@ -27,7 +27,7 @@ func clone(t *testing.T, folder string) jupyter.Kernel {
 	return jupyter.Kernel{
 		Repository: root,
 		Program:    script(t, filepath.Join(root, "kernel's"), "gonb", "echo kernel"),
-		Go:         script(t, filepath.Join(root, "go's"), "go", `for a in "$@"; do echo "<$a>"; done`),
+		Go:         script(t, filepath.Join(root, "go's"), "go", `for a in "$@"; do echo "<$a>"; done; echo "GOGC=$GOGC"`),
 		BuildFlags: []string{"-ldflags=-s -w", "-tags=it's"},
 		Env:        []string{"COLOUR=$blue", "PATH=/programs of the kernel:/go:/usr/bin:/go/:/usr/bin::/$bin:/programs of the kernel:/bin"},
 	}
@@ -75,9 +75,9 @@ func TestInstall(t *testing.T) {
 	}
 	// The go that the kernel finds adds the flags where cells are compiled.
 	for args, want := range map[string]string{
-		"build -o x .": "<build> <-ldflags=-s -w> <-tags=it's> <-o> <x> <.>",
-		"env GOMOD":    "<env> <GOMOD>",
-		"":             "",
+		"build -o x .": "<build> <-ldflags=-s -w> <-tags=it's> <-o> <x> <.> GOGC=400",
+		"env GOMOD":    "<env> <GOMOD> GOGC=",
+		"":             "GOGC=",
 	} {
 		out, err := exec.Command(filepath.Join(folder, "bin", "go"), strings.Fields(args)...).CombinedOutput()
 		if got := strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), " "); err != nil || got != want {
