@@ -360,6 +360,8 @@ func TestReadTakesArchivesOfManyKinds(t *testing.T) {
 		"deflate.7z",     // -m0=Deflate -mhc=off: the header is not packed
 		"lzma2-each.7z",  // -ms=off -mhc=off: a stream for each file
 		"lzma2-pairs.7z", // -ms=2f: a stream for two files
+		"ppmd.7z",        // -m0=PPMd
+		"bcj.7z",         // -m0=BCJ -m1=LZMA
 	} {
 		t.Run(archive, func(t *testing.T) {
 			data, _ := read(t, allIn(t, archive))
@@ -368,16 +370,14 @@ func TestReadTakesArchivesOfManyKinds(t *testing.T) {
 	}
 }
 
-func TestReadTellsHowToUnpackOtherArchives(t *testing.T) {
-	for archive, want := range map[string]string{
-		"ppmd.7z":            "by method 030401",                 // -m0=PPMd
-		"bcj.7z":             "by 2 methods one after the other", // -m0=BCJ -m1=LZMA
-		"password.7z":        "with a password",                  // -pX
-		"password-header.7z": "with a password",                  // -pX -mhe=on
+func TestReadTellsOfPasswords(t *testing.T) {
+	for _, archive := range []string{
+		"password.7z",        // -pX
+		"password-header.7z", // -pX -mhe=on
 	} {
 		_, _, err := kkbox.ReadFS(allIn(t, archive), kkbox.ReadOptions{})
-		if err == nil || !strings.HasSuffix(err.Error(), ".csv.7z: the archive is packed "+want+", which is not read here: unpack it with 7-Zip") {
-			t.Errorf("%s: got %v, want an error that tells that it is packed %s", archive, err, want)
+		if err == nil || !strings.Contains(err.Error(), ".csv.7z: the archive is packed with a password, which is not asked for here: unpack it with 7-Zip") {
+			t.Errorf("%s: got %v, want an error that tells of the password", archive, err)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bodgit/sevenzip"
 )
 
 // fileForm is one of the files, in the form in which it is there.
@@ -231,40 +233,40 @@ func unpack(f io.ReadCloser, size int64, name string) (text *unpacked, total int
 	held := closers{closer}
 	defer func() {
 		if broken := recover(); broken != nil {
-			err = damaged(fmt.Errorf("%v", broken)) // unpackers trust some of what they read
+			err = damaged(fmt.Errorf("%v", broken)) // the library trusts some of what it reads
 		}
 		if err != nil {
 			held.Close()
 		}
 	}()
-	files, err := files7z(r, size)
+	archive, err := sevenzip.NewReader(r, size)
 	if err != nil {
 		return nil, 0, damaged(err)
 	}
-	at := slices.IndexFunc(files, func(f *file7z) bool {
-		return path.Base(strings.ReplaceAll(f.name, `\`, "/")) == name && !f.isDir
+	at := slices.IndexFunc(archive.File, func(f *sevenzip.File) bool {
+		return path.Base(strings.ReplaceAll(f.Name, `\`, "/")) == name && !f.FileInfo().IsDir()
 	})
 	if at < 0 {
 		var names []string
-		for _, f := range files[:min(len(files), 5)] {
-			names = append(names, clip([]byte(f.name)))
+		for _, f := range archive.File[:min(len(archive.File), 5)] {
+			names = append(names, clip([]byte(f.Name)))
 		}
-		return nil, 0, fmt.Errorf("has no %s: it holds %d files, %q", name, len(files), names)
+		return nil, 0, fmt.Errorf("has no %s: it holds %d files, %q", name, len(archive.File), names)
 	}
-	file := files[at]
-	opened, err := file.open()
+	file := archive.File[at]
+	opened, err := file.Open()
 	if err != nil {
 		return nil, 0, damaged(err)
 	}
-	total = int64(file.size)
-	return &unpacked{Closer: held, text: opened, left: total, sum: crc32.NewIEEE(), want: file.sum}, total, nil
+	held = append(held, opened)
+	total = int64(file.UncompressedSize)
+	return &unpacked{Closer: held, text: opened, left: total, sum: crc32.NewIEEE(), want: file.CRC32}, total, nil
 }
 
 // damaged says what to do about an archive that cannot be read.
 func damaged(err error) error {
-	var method *errMethod
-	if errors.As(err, &method) {
-		return err
+	if refused, ok := errors.AsType[*sevenzip.ReadError](err); ok && refused.Encrypted {
+		return fmt.Errorf("the archive is packed with a password, which is not asked for here: unpack it with 7-Zip: %w", err)
 	}
 	return fmt.Errorf("the archive is damaged or cut off, get it again: %w", err)
 }
