@@ -36,9 +36,19 @@ ended() { printf '%d s\n' $((SECONDS - at)); }
 
 build() { buildah --root "$store/store" --runroot "$scratch/run" --storage-driver "$driver" "$@"; }
 
+# The release and the archive of packages are those of this machine, if it is a
+# Debian.
+release=bookworm archive=http://deb.debian.org/debian own=
+if [[ $(sed -n 's/^ID=//p' /etc/os-release) == debian ]]; then
+	release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	own=$(sed -n -e 's/^URIs: *//p' -e 's/^deb  *\(\[[^]]*\]  *\)\{0,1\}\([^ ]*\).*/\2/p' /etc/apt/sources.list.d/debian.* /etc/apt/sources.list 2>/dev/null | head -n 1) || true
+	archive=${own:-$archive}
+fi
+
 # all does everything, in namespaces of its own: what it starts and mounts ends
 # with it, however it ends.
 all() {
+	build rm --all >/dev/null # that are left in a folder to keep
 	made_base || make_base
 	make_image
 	look
@@ -51,17 +61,12 @@ made_base() { build inspect --type image localhost/base >/dev/null 2>&1; }
 
 make_base() {
 	began 'base of Debian and Go'
-	local release mirror container base list
-	# The release and the sources of packages are those of this machine, if it is
-	# a Debian.
-	release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-	[[ $(sed -n 's/^ID=//p' /etc/os-release) == debian ]] || release=bookworm
-	mirror=$(sed -n -e 's/^URIs: *//p' -e 's/^deb  *\(\[[^]]*\]  *\)\{0,1\}\([^ ]*\).*/\2/p' /etc/apt/sources.list.d/debian.* /etc/apt/sources.list 2>/dev/null | head -n 1) || true
+	local container base list
 	container=$(build from scratch)
 	base=$(build mount "$container")
-	debootstrap --variant=minbase --include=ca-certificates "$release" "$base" ${mirror:+"$mirror"} >"$scratch/log" 2>&1 || fail 'debootstrap fails' "$scratch/log"
+	debootstrap --variant=minbase --include=ca-certificates "$release" "$base" "$archive" >"$scratch/log" 2>&1 || fail 'debootstrap fails' "$scratch/log"
 	rm -f "$base"/var/cache/apt/archives/*.deb
-	if [[ -n $mirror ]]; then
+	if [[ -n $own ]]; then
 		cp -a /etc/apt/apt.conf.d/. "$base/etc/apt/apt.conf.d/"
 		# The image's packages are Debian's.
 		for list in /etc/apt/sources.list.d/debian.*; do
@@ -193,6 +198,8 @@ done
 [[ $(id -u) == 0 ]] || skip 'debootstrap needs root'
 unshare --mount --pid --net --fork --mount-proc true 2>/dev/null || skip 'this root may not have namespaces of its own'
 
+curl -fsS -o /dev/null --max-time 60 "$archive/dists/$release/InRelease" 2>/dev/null || skip "$archive cannot be reached"
+
 scratch=$(mktemp -d)
 child=
 # A signal ends all that was started at once: the first process of a namespace
@@ -216,7 +223,8 @@ driver=overlay
 build info >/dev/null 2>&1 || driver=vfs
 rm -rf "$scratch/run"
 
-unshare --mount --pid --fork --kill-child --mount-proc -- "$0" --in-namespaces all "$store" "$scratch" "$driver" &
+# Its own complaint, when its child is killed, is of no interest.
+unshare --mount --pid --fork --kill-child --mount-proc -- bash -c 'exec "$0" "$@" 2>&3 3>&-' "$0" --in-namespaces all "$store" "$scratch" "$driver" 3>&2 2>/dev/null &
 child=$!
 wait $child
 child=
