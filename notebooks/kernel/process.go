@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,6 +30,7 @@ type process struct {
 	cmd    *exec.Cmd
 	dir    string // everything that the kernel leaves behind is in here
 	log    *tail
+	guard  *guard
 	ended  chan struct{} // closed when the kernel has ended
 	client *client
 	cancel context.CancelFunc
@@ -67,26 +67,23 @@ func start(ctx context.Context, dir string, env []string) (*process, error) {
 	p.cmd.Dir = dir
 	p.cmd.Env = append(env, "TMPDIR="+tmp, "PWD="+dir)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	p.cmd.SysProcAttr = attributes()
+	// A group of its own: the terminal's Ctrl-C must not reach the kernel before we
+	// have told it what to do, and the whole group is ended with it.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Grandchildren that outlive the kernel hold its stderr open.
 	p.cmd.WaitDelay = 100 * time.Millisecond
-	started := make(chan error)
-	go func() {
-		// On Linux the kernel is told to stop when the thread that started it
-		// ends, which may be earlier than the program does.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			p.cmd.Wait()
-			close(p.ended)
-		}
-	}()
-	if err := <-started; err != nil {
+	if err := p.cmd.Start(); err != nil {
 		cancel()
 		os.RemoveAll(tmp)
 		return nil, fmt.Errorf("starting the kernel: %w", err)
+	}
+	go func() {
+		p.cmd.Wait()
+		close(p.ended)
+	}()
+	if p.guard, err = startGuard(p.cmd.Process.Pid); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("starting what ends the kernel with this program: %w", err)
 	}
 	if err := p.connect(ctx, connCtx, conn); err != nil {
 		p.stop()
@@ -184,6 +181,10 @@ func (p *process) stop() {
 func (p *process) kill() {
 	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.ended
+	if p.guard != nil {
+		p.guard.stop()
+		p.guard = nil
+	}
 }
 
 // died is the error of a kernel that has ended by itself, with the last of

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,9 +166,6 @@ func TestNothingOutlivesIt(t *testing.T) {
 		{name: "killed", lose: func(c *exec.Cmd, _ *os.File) { c.Process.Kill() }, kept: true, code: -1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.kept && runtime.GOOS != "linux" {
-				return // nothing tells a process of its parent's end
-			}
 			file := write(t, "!true", "!echo $$ $PPID > started && mv started running; exec sleep 1000")
 			tmp := t.TempDir()
 			read, stderr, err := os.Pipe()
