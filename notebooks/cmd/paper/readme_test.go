@@ -112,13 +112,15 @@ func TestReadmeCommands(t *testing.T) {
 
 // elsewhere says where the README's other commands are run.
 var elsewhere = map[string]string{
-	"go test ./...":                                                       ".ci/run",
-	"go run ./notebooks/cmd/paper lab":                                    "TestLab, with a front end that is faked, and package jupyter",
-	"go run ./notebooks/cmd/paper kernel install":                         "TestKernelInstall, into a folder of its own",
-	"go run ./notebooks/cmd/paper bench":                                  "TestBench, of shapes that take no time",
-	"go run ./notebooks/cmd/paper site pages":                             "package site, of the notebooks that are stored",
-	"go test -run '^$' -bench . ./...":                                    ".ci/run, each benchmark once",
-	"git clone https://github.com/contextrec/contextrec && cd contextrec": "the place where .ci/run runs is a clone",
+	"go test ./...":                                     ".ci/run",
+	"go run ./notebooks/cmd/paper lab":                  "TestLab, with a front end that is faked, and package jupyter",
+	"go run ./notebooks/cmd/paper kernel install":       "TestKernelInstall, into a folder of its own",
+	"go run ./notebooks/cmd/paper bench":                "TestBench, of shapes that take no time",
+	"go run ./notebooks/cmd/paper site pages":           "package site, of the notebooks that are stored",
+	"go test -run '^$' -bench . ./...":                  ".ci/run, each benchmark once",
+	"docker build -f docker/Dockerfile -t contextrec .": "docker/test.sh, by buildah",
+	"docker run --rm -p 127.0.0.1:8888:8888 -v results:/contextrec/notebooks/out contextrec": "docker/test.sh, which runs what the image says",
+	"git clone https://github.com/contextrec/contextrec && cd contextrec":                    "the place where .ci/run runs is a clone",
 }
 
 func runCommand(t *testing.T, root, command string) {
