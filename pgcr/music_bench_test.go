@@ -43,7 +43,7 @@ func BenchmarkUpdateMusic(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			for range 20 { // a history to draw from, and compilation
+			for range 300 { // a history to draw from, and compilation
 				update()
 			}
 			b.ReportAllocs()

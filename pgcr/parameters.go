@@ -193,19 +193,21 @@ type ContextWriter struct {
 // Contexts that are written together cost less: their values share the lines of
 // the cache that a column's values have for themselves.
 func (w ContextWriter) Write(r, first int, contexts []float32) {
-	count, width := len(contexts)/w.dim, w.width
+	count, width, stride := len(contexts)/w.dim, w.width, w.dim
+	if w.rows != nil {
+		rows := w.rows[(r*w.n+first)*width:]
+		for i := range count {
+			copy(rows[i*width:], contexts[i*w.dim:(i+1)*w.dim])
+		}
+		// A history is far from the processor, its copy is near.
+		contexts, stride = rows, width
+	}
 	columns := w.columns[r*width*w.n+first : (r+1)*width*w.n]
 	for j := range w.dim {
 		row := columns[j*w.n : j*w.n+count]
 		for i := range row {
-			row[i] = contexts[i*w.dim+j]
+			row[i] = contexts[i*stride+j]
 		}
-	}
-	if w.rows == nil {
-		return
-	}
-	for i := range count {
-		copy(w.rows[(r*w.n+first+i)*width:], contexts[i*w.dim:(i+1)*w.dim])
 	}
 }
 
