@@ -44,7 +44,7 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 		buffered.Discard(3)
 	}
 	start, _ := buffered.Peek(buffered.Size()) // less of a short file
-	header, _, _ := strings.Cut(string(start), "\n")
+	header, line := firstLine(string(start))
 	in := csv.NewReader(buffered)
 	in.Comma = cmp.Or(f.Comma, ',')
 	in.ReuseRecord = true
@@ -61,11 +61,22 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 	case !errors.As(err, &where):
 		where = &FileError{Err: err}
 	}
-	if hint := otherSeparator(header, in.Comma); hint != nil && where.Line == 1 {
+	if hint := otherSeparator(header, in.Comma); hint != nil && where.Line == line {
 		where.Column, where.Err = "", hint
 	}
 	where.File = name
 	return nil, where
+}
+
+// firstLine is the first line of a text that is not empty, and its number, from 1.
+func firstLine(text string) (line string, number int) {
+	for number = 1; ; number++ {
+		var more bool
+		line, text, more = strings.Cut(text, "\n")
+		if line = strings.TrimSuffix(line, "\r"); line != "" || !more {
+			return line, number
+		}
+	}
 }
 
 // separators are what columns are usually separated by.
@@ -91,6 +102,9 @@ func otherSeparator(header string, comma rune) error {
 
 // explain says what is wrong with the quotes of a row.
 func explain(syntax *csv.ParseError) error {
+	if errors.Is(syntax.Err, csv.ErrBareQuote) {
+		return errors.New("a quote in a field that does not begin with one: quote the whole field and write that quote twice")
+	}
 	if !errors.Is(syntax.Err, csv.ErrQuote) {
 		return syntax.Err
 	}
@@ -140,7 +154,8 @@ func (rd *reader) read(f Format) (*Log, error) {
 		names[i] = strings.TrimSpace(name)
 	}
 	if rd.cols, err = f.find(names); err != nil {
-		return nil, at(err, 1)
+		line, _ := rd.in.FieldPos(0)
+		return nil, at(err, line)
 	}
 	log := &Log{Dim: len(rd.cols.features)}
 	for _, i := range rd.cols.features {
@@ -360,7 +375,8 @@ func (rd *reader) number(row []string, column int) (x float64, told bool, err er
 	}
 	x, err = strconv.ParseFloat(text, 64)
 	if err != nil || !finite(x) {
-		if _, pointErr := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64); pointErr == nil {
+		_, pointErr := strconv.ParseFloat(strings.Replace(text, ",", ".", 1), 64)
+		if strings.Contains(text, ",") && pointErr == nil {
 			return 0, false, rd.bad(column, "%.40q is not a finite number: decimals have a point", text)
 		}
 		return 0, false, rd.bad(column, "%.40q is not a finite number", text)

@@ -93,7 +93,7 @@ func TestReadErrors(t *testing.T) {
 	for _, test := range []struct {
 		text   string
 		format logged.Format
-		want   string // after the package's name
+		want   string // after the package's name, its beginning or, up to a line break, all
 	}{
 		{"", logged.Format{}, `a.csv: the file is empty`},
 		{head, logged.Format{}, `a.csv: there are no decisions below the header`},
@@ -114,7 +114,11 @@ func TestReadErrors(t *testing.T) {
 		{"\ufeff\"decision\";\"chosen\"\r\n", logged.Format{}, `a.csv: line 1: the header is one column, "\"decision\";\"chosen\"": where columns are separated by semicolons`},
 		{"decision\tchosen\treward\ta\n", logged.Format{}, `a.csv: line 1: the header is one column, "decision\tchosen\treward\ta": where columns are separated by tabs, set Format.Comma to '\t'`},
 		{head, logged.Format{Comma: ';'}, `a.csv: line 1: the header is one column, "decision,user,chosen,reward,propensity,a": where columns are separated by commas, set Format.Comma to ','`},
-		{"decision;chosen;reward;a\n1;1;1;0,5\n", logged.Format{Comma: ';'}, `a.csv: line 2: column "a": "0,5" is not a finite number: decimals have a point`},
+		{"decision;chosen;reward;a\n1;1;1;0,5\n", logged.Format{Comma: ';'}, `a.csv: line 2: column "a": "0,5" is not a finite number: decimals have a point` + "\n"},
+		// Empty lines before the header do not count, but as lines.
+		{"\n\r\ndecision;chosen;reward;a\r\n1;1;1;3\n", logged.Format{}, `a.csv: line 3: the header is one column, "decision;chosen;reward;a": where columns are separated by semicolons, set Format.Comma to ';'` + "\n"},
+		{"\n\ndecision,chosen,a\n", logged.Format{}, `a.csv: line 3: column "reward": there is no such column`},
+		{"\n\n", logged.Format{}, `a.csv: the file is empty`},
 		{"decision;chosen;reward;a\n1;1;1\n", logged.Format{Comma: ';'}, `a.csv: line 2: the row has 3 columns and the header 4`},
 		// A quote that is not closed: to the end of the file, to the next quote, and
 		// to one that closes it elsewhere.
@@ -123,6 +127,7 @@ func TestReadErrors(t *testing.T) {
 		{head + "1,\"u,1,1,0.5,3\n1,u\",0,,,4\n", logged.Format{}, `a.csv: line 2: column "user": the user has the name "u,1,1,0.5,3\n1,u", which is no line of UTF-8: is the quote before it closed?`},
 		{head + "1,\"u,1,1,0.5,3\n1,u\",0,,4\n", logged.Format{}, `a.csv: line 2: the row has 5 columns and the header 6; a quoted field of it goes on to line 3, whose closing quote may be missing`},
 		{head + "1,\"u\"x,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: a quote that begins a field of this row is not closed where a field ends; a quote within a quoted field is written twice`},
+		{head + good + "a\"b,u,1,1,0.5,3\n", logged.Format{}, `a.csv: line 4: a quote in a field that does not begin with one: quote the whole field and write that quote twice` + "\n"},
 		{head + ",u,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "decision": the decision has no name`},
 		{head + "1,,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "user": the user has no name`},
 		{head + "1,\xff,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "user": the user has the name "\xff"`},
@@ -133,7 +138,7 @@ func TestReadErrors(t *testing.T) {
 		{head + good + "2,u,0,,,3\n2,u,0,,,4\n", logged.Format{}, `a.csv: line 4: column "chosen": decision "2" has no choice`},
 		{head + "1,u,1,,0.5,3\n", logged.Format{}, `a.csv: line 2: column "reward": the chosen candidate has no reward`},
 		{head + "1,u,1,good,0.5,3\n", logged.Format{}, `a.csv: line 2: column "reward": "good" is not a finite number`},
-		{head + "1,u,1,NaN,0.5,3\n", logged.Format{}, `a.csv: line 2: column "reward": "NaN" is not a finite number`},
+		{head + "1,u,1,NaN,0.5,3\n", logged.Format{}, `a.csv: line 2: column "reward": "NaN" is not a finite number` + "\n"},
 		{head + "1,u,1,1e39,0.5,3\n", logged.Format{}, `a.csv: line 2: column "reward": 1e+39 is too large`},
 		{head + "1,u,0,1,,3\n", logged.Format{}, `a.csv: line 2: column "reward": 1 for a candidate that was not chosen`},
 		{head + "1,u,1,1,,3\n", logged.Format{}, `a.csv: line 2: column "propensity": the chosen candidate needs the probability`},
@@ -143,8 +148,10 @@ func TestReadErrors(t *testing.T) {
 		{head + "1,u,1,1,0.5,3\n1,u,0,,0.4,3\n", logged.Format{}, `a.csv: line 2: column "propensity": the propensities of decision "1" sum to 0.9`},
 		{head + "1,u,1,1,0.7,3\n1,u,0,,0.7,3\n1,u,0,,,3\n", logged.Format{}, `a.csv: line 2: column "propensity": the propensities of decision "1" sum to 1.4`},
 		{head + "1,u,1,1,0.5,\n", logged.Format{}, `a.csv: line 2: column "a": a candidate without a value`},
-		{head + "1,u,1,1,0.5,red\n", logged.Format{}, `a.csv: line 2: column "a": "red" is not a finite number`},
-		{head + "1,u,1,1,0.5,-Inf\n", logged.Format{}, `a.csv: line 2: column "a": "-Inf" is not a finite number`},
+		{head + "1,u,1,1,0.5,red\n", logged.Format{}, `a.csv: line 2: column "a": "red" is not a finite number` + "\n"},
+		{head + "1,u,1,1,0.5,-Inf\n", logged.Format{}, `a.csv: line 2: column "a": "-Inf" is not a finite number` + "\n"},
+		{head + "1,u,1,1,0.5,1e999\n", logged.Format{}, `a.csv: line 2: column "a": "1e999" is not a finite number` + "\n"},
+		{head + "1,u,1,1,0.5,\"1,000,5\"\n", logged.Format{}, `a.csv: line 2: column "a": "1,000,5" is not a finite number` + "\n"},
 		{head + "1,u,1,1,0.5,4e38\n", logged.Format{}, `a.csv: line 2: column "a": 4e+38 is too large`},
 		{head + "1,u,1,1,0.5,3\n2,u,1,1,0.5,3\n", logged.Format{}, `a.csv: line 2: column "decision": decision "1" has 1 candidate`},
 		{head + good + "2,u,1,1,0.5,3\n2,u,0,,,3\n2,u,0,,,3\n", logged.Format{}, `a.csv: line 4: column "decision": decision "2" has 3 candidates, the first one has 2`},
@@ -158,7 +165,7 @@ func TestReadErrors(t *testing.T) {
 		{head + good + "2,u,1,1,0.5,3\n3,u,1,1,0.5,3\n3,u,0\n3,\"u\n", logged.Format{}, `a.csv: line 4: column "decision": decision "2" has 1 candidate, want at least 2`},
 	} {
 		_, err := logged.Read(strings.NewReader(test.text), "a.csv", test.format)
-		if err == nil || !strings.HasPrefix(err.Error(), "logged: "+test.want) {
+		if err == nil || !strings.HasPrefix(err.Error()+"\n", "logged: "+test.want) {
 			t.Errorf("%q: the error is %v, want %s", test.text, err, test.want)
 		}
 		var where *logged.FileError
