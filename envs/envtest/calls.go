@@ -1,6 +1,7 @@
 package envtest
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strings"
@@ -21,6 +22,12 @@ func (p *callPanic) Error() string {
 		text += ", " + p.where
 	}
 	return text + ", in the call " + p.call
+}
+
+// Unwrap is what the implementation has panicked with, where that is an error.
+func (p *callPanic) Unwrap() error {
+	err, _ := p.value.(error)
+	return err
 }
 
 // naming is deferred by what calls the implementation of a problem of that spec:
@@ -51,15 +58,18 @@ func lawCall(by string, spec envs.Spec) string {
 }
 
 // panicPlace is where the implementation has panicked: its innermost line that is
-// not the standard library's nor this module's protocol's, and the function of an
-// envs.Law that it is in. It is called by a deferred function of this package.
+// not the standard library's, a dependency's or this module's protocol's, or, where
+// all of it is a dependency, the dependency's; and the function of an envs.Law that
+// it is in. It is called by a deferred function of this package.
 func panicPlace(spec envs.Spec) string {
 	const protocol = "github.com/contextrec/contextrec/envs."
 	const suite = "github.com/contextrec/contextrec/envs/envtest."
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
 	root, panicked := "", false
-	var inner, own *runtime.Frame // the innermost line of all, and of the implementation
+	// The innermost line of all, of what is not the standard library's, and of the
+	// implementation.
+	var inner, foreign, own *runtime.Frame
 	law := ""
 	for {
 		f, more := frames.Next()
@@ -77,7 +87,10 @@ func panicPlace(spec envs.Spec) string {
 				law = lawCall(name, spec)
 			}
 		case !isStandard(f, root):
-			if own == nil {
+			if foreign == nil {
+				foreign = &f
+			}
+			if own == nil && !isDependency(f) {
 				own = &f
 			}
 			fallthrough
@@ -90,17 +103,21 @@ func panicPlace(spec envs.Spec) string {
 			break
 		}
 	}
-	if own == nil {
-		own = inner
-	}
-	if own == nil {
+	place := cmp.Or(own, foreign, inner)
+	if place == nil {
 		return ""
 	}
-	text := fmt.Sprintf("at %s:%d (%s)", own.File, own.Line, own.Function)
+	text := fmt.Sprintf("at %s:%d (%s)", place.File, place.Line, place.Function)
 	if law != "" {
 		text += ", in " + law
 	}
 	return text
+}
+
+// isDependency tells a line of a module that somebody's own depends on: it lies in
+// the cache of modules, in folders that have versions, or in a vendor folder.
+func isDependency(f runtime.Frame) bool {
+	return strings.Contains(f.File, "/pkg/mod/") || strings.Contains(f.File, "/vendor/") || strings.Contains(f.File, "@v")
 }
 
 // isStandard tells a line of the standard library, whose folder is root, or ""

@@ -1,11 +1,14 @@
 package envtest_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs"
@@ -89,6 +92,50 @@ func (p slippingPolicy) Update(tr envs.Transition) error {
 	return p.Policy.Update(tr)
 }
 
+// misshapen is an algorithm whose policies multiply matrices of shapes that do not
+// fit, which the package mat refuses.
+type misshapen struct {
+	baselines.Random
+	line *int // of the mistake
+}
+
+func (a misshapen) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	policy, err := a.Random.New(spec, seeds)
+	return misshapenPolicy{policy, a.line}, err
+}
+
+type misshapenPolicy struct {
+	envs.Policy
+	line *int
+}
+
+func (p misshapenPolicy) Act(dst []int, obs envs.Observation) error {
+	a := mat.NewDense(2, 3, nil)
+	_, _, line, _ := runtime.Caller(0)
+	*p.line = line + 2
+	a.Mul(a, a)
+	return p.Policy.Act(dst, obs)
+}
+
+// Of a panic in a dependency, the implementation's line is told, and the error
+// that the dependency has panicked with is there to be asked for.
+func TestPanicInDependency(t *testing.T) {
+	_, file, _, _ := runtime.Caller(0)
+	line := 0
+	checks := envtest.CheckAlgorithm(misshapen{line: &line}, typos{})
+	if len(checks) != 1 || checks[0].Err == nil {
+		t.Fatalf("the checks are %v", checks)
+	}
+	err := checks[0].Err
+	want := fmt.Sprintf("panic: %v, at %s:%d (github.com/contextrec/contextrec/envs/envtest_test.misshapenPolicy.Act), in the call Act(", mat.ErrShape, file, line)
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is\n%v\nwant\n%s", err, want)
+	}
+	if !errors.Is(err, mat.ErrShape) {
+		t.Errorf("%v is not mat.ErrShape", err)
+	}
+}
+
 // A panic of the implementation tells what it is, where, and in which call, on
 // one line, and nothing of the way there.
 func TestPanicsTellTheCall(t *testing.T) {
@@ -120,8 +167,12 @@ func TestPanicsTellTheCall(t *testing.T) {
 			continue
 		}
 		got := checks[0].Err.Error()
-		got = got[strings.Index(got, "panic: "):]
-		begin := fmt.Sprintf("panic: %s, at %s:%d (%s", test.text, file, *p.line, test.where)
+		_, got, ok := strings.Cut(got, "panic: ")
+		if !ok {
+			t.Errorf("%s: the error is %v, and tells no panic", test.in, checks[0].Err)
+			continue
+		}
+		begin := fmt.Sprintf("%s, at %s:%d (%s", test.text, file, *p.line, test.where)
 		end := "), in the call " + test.call
 		if !strings.HasPrefix(got, begin) || !strings.HasSuffix(got, end) || strings.Contains(got, "\n") {
 			t.Errorf("%s: the error is\n%s\nwant\n%s%s", test.in, got, begin, end)
