@@ -156,18 +156,23 @@ func TestLogLogAxes(t *testing.T) {
 
 func TestSeriesErrors(t *testing.T) {
 	ok := figure.Series{Name: "s", X: []float64{1, 2}, Y: []float64{3, 4}}
-	for name, series := range map[string][]figure.Series{
-		"none":    nil,
-		"empty":   {{Name: "s"}},
-		"lengths": {{Name: "s", X: []float64{1}, Y: []float64{3, 4}}},
-		"errors":  {{Name: "s", Y: []float64{3, 4}, Error: []float64{1}}},
-		"below":   {{Name: "s", X: []float64{1, 2}, Y: []float64{3, 4}, Error: []float64{1, 1}, Below: []float64{1}}},
-		"alone":   {{Name: "s", X: []float64{1, 2}, Y: []float64{3, 4}, Below: []float64{1, 1}}},
-		"NaN":     {ok, {Name: "s", Y: []float64{3, math.NaN()}}},
-		"zero":    {{Name: "s", Y: []float64{3, 4}}}, // X begins at 0
+	x, y, ones := []float64{1, 2}, []float64{3, 4}, []float64{1, 1}
+	for want, series := range map[string][]figure.Series{
+		`no series to draw`:                                                           nil,
+		`series "s" is empty`:                                                         {{Name: "s"}},
+		`series "s" has 1 values of X for 2 of Y`:                                     {{Name: "s", X: x[:1], Y: y}},
+		`series "s" has 1 error bars for 2 points`:                                    {{Name: "s", X: x, Y: y, Error: ones[:1]}},
+		`series "s" has 1 lengths below for 2 error bars`:                             {{Name: "s", X: x, Y: y, Error: ones, Below: ones[:1]}},
+		`series "s" has 2 lengths below for 0 error bars`:                             {{Name: "s", X: x, Y: y, Below: ones}},
+		`series "t" cannot be drawn at point 1: Y is NaN`:                             {ok, {Name: "t", X: x, Y: []float64{3, math.NaN()}}},
+		`series "s" cannot be drawn at point 0: X is 0, and its axis is logarithmic`:  {{Name: "s", Y: y}}, // X begins at 0
+		`series "s" cannot be drawn at point 0: Y is -3, and its axis is logarithmic`: {{Name: "s", X: x, Y: []float64{-3, 4}}},
+		`series "s" cannot be drawn at point 1: Error is +Inf`:                        {{Name: "s", X: x, Y: y, Error: []float64{1, math.Inf(1)}, Below: ones}},
+		`series "s" cannot be drawn at point 1: Error is -1, want a length`:           {{Name: "s", X: x, Y: y, Error: []float64{1, -1}}},
+		`series "s" cannot be drawn at point 0: Below is -2, want a length`:           {{Name: "s", X: x, Y: y, Error: ones, Below: []float64{-2, 0}}},
 	} {
-		if _, err := figure.Lines(series, figure.Axes{LogX: true}, figure.Options{}); err == nil {
-			t.Errorf("%s: no error", name)
+		if _, err := figure.Lines(series, figure.Axes{LogX: true, LogY: true}, figure.Options{}); err == nil || err.Error() != "figure: "+want {
+			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
 	if _, err := figure.Bars([]string{"x"}, []figure.Series{ok}, figure.Axes{}, figure.Options{}); err == nil {

@@ -23,9 +23,9 @@ type Series struct {
 	Name string
 	X, Y []float64 // of one length; X nil: 0, 1, 2, ...
 
-	// Error is the half length of every point's error bar, which a point with 0
-	// does not have; nil: none. Below is its length below the point where that is
-	// another one; nil: Error.
+	// Error is the length of every point's error bar above the point, and Below
+	// that below it, none of them below 0; Below nil: Error, and Error nil: no
+	// bars. A point where both are 0 has no bar.
 	Error, Below []float64
 
 	// Reference marks a line to compare with, such as 1/N: a thin grey line
@@ -35,8 +35,8 @@ type Series struct {
 
 // Lines draws every series as a line through its points; a reference line is
 // drawn first, under the others. It is an error when there is nothing to draw,
-// when lengths differ, or when a value is not finite or, on a logarithmic
-// axis, not above 0.
+// when lengths differ, or when a value is not finite, is not above 0 on a
+// logarithmic axis, or is below 0 as the length of an error bar.
 func Lines(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	return points(series, axes, opt, true)
 }
@@ -163,12 +163,17 @@ func fill(series []Series, axes Axes) ([]Series, error) {
 		if s.Below == nil {
 			s.Below = s.Error
 		}
-		if len(s.X) != len(s.Y) || s.Error != nil && len(s.Error) != len(s.Y) || len(s.Below) != len(s.Error) {
-			return nil, fmt.Errorf("figure: series %q has %d values of X, %d of Y and %d error bars", s.Name, len(s.X), len(s.Y), len(s.Error))
+		switch {
+		case len(s.X) != len(s.Y):
+			return nil, fmt.Errorf("figure: series %q has %d values of X for %d of Y", s.Name, len(s.X), len(s.Y))
+		case s.Error != nil && len(s.Error) != len(s.Y):
+			return nil, fmt.Errorf("figure: series %q has %d error bars for %d points", s.Name, len(s.Error), len(s.Y))
+		case len(s.Below) != len(s.Error):
+			return nil, fmt.Errorf("figure: series %q has %d lengths below for %d error bars", s.Name, len(s.Below), len(s.Error))
 		}
 		for k := range s.Y {
-			if bad(s.X[k], axes.LogX) || bad(s.Y[k], axes.LogY) || s.Error != nil && (bad(s.Error[k], false) || bad(s.Below[k], false)) {
-				return nil, fmt.Errorf("figure: series %q cannot be drawn at point %d: (%v, %v)", s.Name, k, s.X[k], s.Y[k])
+			if err := s.check(k, axes); err != nil {
+				return nil, fmt.Errorf("figure: series %q cannot be drawn at point %d: %w", s.Name, k, err)
 			}
 		}
 		filled[i] = s
@@ -176,8 +181,27 @@ func fill(series []Series, axes Axes) ([]Series, error) {
 	return filled, nil
 }
 
-func bad(v float64, log bool) bool {
-	return math.IsNaN(v) || math.IsInf(v, 0) || log && v <= 0
+// check says what is wrong with a point.
+func (s Series) check(point int, axes Axes) error {
+	for _, f := range []struct {
+		name   string
+		values []float64
+		log    bool
+		length bool
+	}{{"X", s.X, axes.LogX, false}, {"Y", s.Y, axes.LogY, false}, {"Error", s.Error, false, true}, {"Below", s.Below, false, true}} {
+		if f.values == nil {
+			continue
+		}
+		switch v := f.values[point]; {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return fmt.Errorf("%s is %v", f.name, v)
+		case f.log && v <= 0:
+			return fmt.Errorf("%s is %v, and its axis is logarithmic", f.name, v)
+		case f.length && v < 0:
+			return fmt.Errorf("%s is %v, want a length", f.name, v)
+		}
+	}
+	return nil
 }
 
 func names(series []Series) []string {
