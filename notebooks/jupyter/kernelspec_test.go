@@ -73,15 +73,23 @@ func TestInstall(t *testing.T) {
 	}); got != want {
 		t.Errorf("settings are %s, want %s", got, want)
 	}
-	// The go that the kernel finds adds the flags where cells are compiled.
-	for args, want := range map[string]string{
-		"build -o x .": "<build> <-ldflags=-s -w> <-tags=it's> <-o> <x> <.> GOGC=400",
-		"env GOMOD":    "<env> <GOMOD> GOGC=",
-		"":             "GOGC=",
+	// The go that the kernel finds adds the flags where cells are compiled, and the
+	// GOGC that nobody has set.
+	for _, c := range []struct{ gogc, args, want string }{
+		{"", "build -o x .", "<build> <-ldflags=-s -w> <-tags=it's> <-o> <x> <.> GOGC=400"},
+		{"", "env GOMOD", "<env> <GOMOD> GOGC="},
+		{"", "", "GOGC="},
+		{"50", "build .", "<build> <-ldflags=-s -w> <-tags=it's> <.> GOGC=50"},
+		{"off", "build .", "<build> <-ldflags=-s -w> <-tags=it's> <.> GOGC=off"},
+		{"50", "env", "<env> GOGC=50"},
 	} {
-		out, err := exec.Command(filepath.Join(folder, "bin", "go"), strings.Fields(args)...).CombinedOutput()
-		if got := strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), " "); err != nil || got != want {
-			t.Errorf("go %s becomes go %s, %v; want %s", args, got, err, want)
+		t.Setenv("GOGC", c.gogc) // which is put back after the test
+		if c.gogc == "" {
+			os.Unsetenv("GOGC")
+		}
+		out, err := exec.Command(filepath.Join(folder, "bin", "go"), strings.Fields(c.args)...).CombinedOutput()
+		if got := strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), " "); err != nil || got != c.want {
+			t.Errorf("with GOGC %q, go %s becomes go %s, %v; want %s", c.gogc, c.args, got, err, c.want)
 		}
 	}
 
