@@ -19,6 +19,9 @@ func TakeApart(from int) (before int) {
 	return before
 }
 
+// TakesApart tells whether the updates that the agent has made took contexts apart.
+func (a *Agent) TakesApart() bool { return a.learn.state != nil }
+
 // The orders of contexts.
 var (
 	ByStep    = byStep

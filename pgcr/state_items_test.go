@@ -99,6 +99,9 @@ func TestTakingApart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if want := from <= spec.State; agent.TakesApart() != want {
+			t.Fatalf("contexts are taken apart from %d: %v", from, !want)
+		}
 		learned := make([]float64, 6)
 		if err := agent.Probabilities(learned[:3], env.Observe()); err != nil {
 			t.Fatal(err)

@@ -1,9 +1,9 @@
 package kernel
 
 import (
+	"fmt"
 	"io"
 	"os/exec"
-	"strconv"
 	"syscall"
 )
 
@@ -13,12 +13,12 @@ import (
 // before the program of its cell does.
 type guard struct {
 	cmd   *exec.Cmd
-	input io.Closer
+	input io.WriteCloser
 }
 
-// startGuard starts the guard of the process group.
-func startGuard(group int) (*guard, error) {
-	g := &guard{cmd: exec.Command("/bin/sh", "-c", `read -r _; kill -s KILL -- "-$0"`, strconv.Itoa(group))}
+// startGuard starts a guard, which ends nothing until it is told what.
+func startGuard() (*guard, error) {
+	g := &guard{cmd: exec.Command("/bin/sh", "-c", `read -r group && { read -r _; kill -s KILL -- "-$group"; }`)}
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // away from the terminal's Ctrl-C
 	input, err := g.cmd.StdinPipe()
 	if err != nil {
@@ -29,6 +29,12 @@ func startGuard(group int) (*guard, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// watch tells the guard the process group.
+func (g *guard) watch(group int) error {
+	_, err := fmt.Fprintln(g.input, group)
+	return err
 }
 
 // stop ends the guard and leaves the group as it is.

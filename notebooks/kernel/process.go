@@ -72,7 +72,13 @@ func start(ctx context.Context, dir string, env []string) (*process, error) {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Grandchildren that outlive the kernel hold its stderr open.
 	p.cmd.WaitDelay = 100 * time.Millisecond
+	if p.guard, err = startGuard(); err != nil {
+		cancel()
+		os.RemoveAll(tmp)
+		return nil, fmt.Errorf("starting what ends the kernel with this program: %w", err)
+	}
 	if err := p.cmd.Start(); err != nil {
+		p.guard.stop()
 		cancel()
 		os.RemoveAll(tmp)
 		return nil, fmt.Errorf("starting the kernel: %w", err)
@@ -81,9 +87,9 @@ func start(ctx context.Context, dir string, env []string) (*process, error) {
 		p.cmd.Wait()
 		close(p.ended)
 	}()
-	if p.guard, err = startGuard(p.cmd.Process.Pid); err != nil {
+	if err := p.guard.watch(p.cmd.Process.Pid); err != nil {
 		p.stop()
-		return nil, fmt.Errorf("starting what ends the kernel with this program: %w", err)
+		return nil, fmt.Errorf("guarding the kernel: %w", err)
 	}
 	if err := p.connect(ctx, connCtx, conn); err != nil {
 		p.stop()
@@ -181,10 +187,7 @@ func (p *process) stop() {
 func (p *process) kill() {
 	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.ended
-	if p.guard != nil {
-		p.guard.stop()
-		p.guard = nil
-	}
+	p.guard.stop()
 }
 
 // died is the error of a kernel that has ended by itself, with the last of

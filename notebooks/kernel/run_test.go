@@ -305,6 +305,7 @@ func TestNothingIsLeft(t *testing.T) {
 		"!nohup sleep 1000 >/dev/null 2>&1 & echo $! > '" + told + "'",                     // good, but leaves a process
 		"!nohup sleep 1000 >/dev/null 2>&1 & echo $! > '" + told + "'; exec kill -9 $PPID", // and the kernel cannot clean up
 	} {
+		os.Remove(told)
 		n := notebook(cell)
 		n.Cells[0].Source = cell
 		run(t, n, kernel.Options{Dir: tmp})
