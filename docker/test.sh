@@ -173,7 +173,7 @@ try() {
 	# on files where they are mounted.
 	began 'a token of its own, and files'
 	mkdir "$scratch/kkbox"
-	touch "$scratch/kkbox/train.csv.7z"
+	touch "$scratch/kkbox/kkbox-music-recommendation-challenge.zip"
 	build run --isolation chroot --volume "$scratch/kkbox:/kkbox:ro" "$container" -- "${start[@]}" >"$scratch/jupyter" 2>&1 &
 	for ((i = 0; i < 120; i++)); do
 		page=$(sed -n 's/.*\(http:[^ ]*[?]token=[0-9a-f]\{20,\}\).*/\1/p' "$scratch/jupyter" | tail -n 1)
