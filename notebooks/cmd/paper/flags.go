@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -152,8 +153,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		f := invalid.GetFlag()
-		return usageError{fmt.Errorf("-%s is %q, want %s", f.Name, invalid.GetValue(), valueKinds[f.Value.Type()])}
+		name, value := invalid.GetFlag().Name, invalid.GetValue()
+		kind, known := valueKinds[invalid.GetFlag().Value.Type()]
+		switch {
+		case errors.Is(err, strconv.ErrRange) && strings.HasPrefix(value, "-"):
+			return usageError{fmt.Errorf("-%s is %q, which is too small", name, value)}
+		case errors.Is(err, strconv.ErrRange):
+			return usageError{fmt.Errorf("-%s is %q, which is too large", name, value)}
+		case known:
+			return usageError{fmt.Errorf("-%s is %q, want %s", name, value, kind)}
+		}
+		return usageError{err}
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {

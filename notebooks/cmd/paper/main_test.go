@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
@@ -184,6 +186,9 @@ func TestWrongCommandLines(t *testing.T) {
 		{"run toy-linear -scale much", []string{"-scale is \"much\", want a number\n"}},
 		{"run toy-linear -scale", []string{"-scale wants a value: fraction of the steps (default: "}},
 		{"run toy-linear -workers 1.5", []string{"-workers is \"1.5\", want a whole number\n"}},
+		{"run toy-linear -workers 99999999999999999999", []string{"-workers is \"99999999999999999999\", which is too large\n"}},
+		{"run toy-linear -workers -99999999999999999999", []string{"-workers is \"-99999999999999999999\", which is too small\n"}},
+		{"run toy-linear -scale 1e999", []string{"-scale is \"1e999\", which is too large\n"}},
 		{"bench -time 2", []string{"-time is \"2\", want a time such as 1s\n"}},
 		{"synthetic twin -seed -1", []string{"-seed is \"-1\", want a whole number that is not negative\n"}},
 		{"table -verbose=yes", []string{"-verbose is \"yes\", want true or false\n"}},
@@ -220,6 +225,19 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(filepath.Join(s.dir, "repository", "notebooks", "out", "*")); files != nil {
 		t.Errorf("wrong command lines left %v", files)
+	}
+}
+
+// Of a kind of flag that has no words of its own, the library's are told.
+func TestFlagErrorOfOtherKind(t *testing.T) {
+	cmd := &cobra.Command{}
+	cmd.Flags().IP("address", nil, "")
+	err := cmd.ParseFlags([]string{"--address", "here"})
+	if err == nil {
+		t.Fatal("no error of a wrong address")
+	}
+	if got := flagError(cmd, err); got.Error() != err.Error() || !errors.As(got, new(usageError)) {
+		t.Errorf("the error is %v, want %v", got, err)
 	}
 }
 
@@ -461,6 +479,46 @@ func TestPlot(t *testing.T) {
 	s.oneLine("no results at scale 0.2 in ", "paper run NAME -scale 0.2")
 	s.run(1, "plot", "toy-mixed", "-scale", "0.1")
 	s.oneLine("no results of toy-mixed", "paper run toy-mixed -scale 0.1 makes them")
+}
+
+// A contender whose file is refused is not told as one of which nothing is
+// stored.
+func TestPlotOfDamagedResults(t *testing.T) {
+	s := newShell(t)
+	s.run(0, "run", "toy-linear", "-scale", "0.05")
+	files, _ := filepath.Glob(filepath.Join(s.dir, "repository", "notebooks", "out", "results", "toy-linear", "pgcr-*.csv"))
+	if len(files) != 1 {
+		t.Fatalf("of PGCR there are %v", files)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, files[0], string(text[:len(text)/2]))
+	for _, args := range [][]string{{"plot", "toy-linear"}, {"plot", "toy-linear", "-scale", "0.05"}} {
+		s.run(1, args...)
+		s.contains(s.out.String(), "toy-linear.png")
+		s.contains(s.err.String(), files[0])
+		if strings.Contains(s.err.String(), "nothing is stored") {
+			t.Errorf("%v says %q", args, &s.err)
+		}
+	}
+}
+
+// A command that is proposed can be pasted, whatever its folder is called.
+func TestProposedCommand(t *testing.T) {
+	s := newShell(t)
+	out := filepath.Join(s.dir, "a;b (it's)*")
+	s.run(0, "run", "toy-linear", "-scale", "0.05", "-only", paper.EpsilonGreedy, "-out", out)
+	s.run(0, "plot", "toy-linear", "-out", out)
+	s.contains(s.err.String(), ": paper run toy-linear -scale 0.05 -out '"+s.dir+`/a;b (it'\''s)*' adds them`+"\n")
+	for text, want := range map[string]string{
+		"": "''", "../a_b/C-1.5:=@%+,": "../a_b/C-1.5:=@%+,", "a b": "'a b'", "~": "'~'", "a&b": "'a&b'", "a\nb": "'a\nb'", "é": "'é'", "'": `''\'''`,
+	} {
+		if got := shellWord(text); got != want {
+			t.Errorf("%q becomes %s, want %s", text, got, want)
+		}
+	}
 }
 
 func TestTuning(t *testing.T) {

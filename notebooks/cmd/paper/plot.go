@@ -71,7 +71,7 @@ func (p *program) plotAll(ctx context.Context, experiments []sim.Experiment, nam
 		err = p.plot(figures, e, results)
 		errs = append(errs, err)
 		if err == nil {
-			p.sayMissing(e, results)
+			p.sayMissing(store, e, results)
 		}
 	}
 	if drawn == 0 && !named {
@@ -105,11 +105,15 @@ func (p *program) nothingStored(store sim.Store, e sim.Experiment) error {
 	return errors.New(text)
 }
 
-// sayMissing says which contenders the figures are without, and how to get them.
-func (p *program) sayMissing(e sim.Experiment, results []*sim.Result) {
+// sayMissing says which contenders the figures are without because nothing is
+// stored of them, and how to get them. Of what is stored and was refused, the
+// error has been told.
+func (p *program) sayMissing(store sim.Store, e sim.Experiment, results []*sim.Result) {
+	scaled := e
+	scaled.Steps = results[0].Steps
 	var missing []string
 	for _, c := range e.Contenders {
-		if !slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Contender == c.Name }) {
+		if _, err := store.Load(scaled, c); errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, c.Name)
 		}
 	}
@@ -130,14 +134,23 @@ func (p *program) sayMissing(e sim.Experiment, results []*sim.Result) {
 		command += " -scale " + scale
 	}
 	for _, f := range []struct{ name, value string }{{"-out", p.out}, {"-data", p.data}} {
-		if strings.ContainsAny(f.value, " '\"$\\") {
-			f.value = "'" + strings.ReplaceAll(f.value, "'", `'\''`) + "'"
-		}
 		if f.value != "" {
-			command += " " + f.name + " " + f.value
+			command += " " + f.name + " " + shellWord(f.value)
 		}
 	}
 	fmt.Fprintf(p.stderr, "%s: %s without %s, of which nothing is stored at scale %s: %s adds them\n", e.Name, what, strings.Join(missing, ", "), scale, command)
+}
+
+// shellWord is a text as one word of a shell's command, quoted unless it has
+// nothing in it that any shell takes for its own.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./:=@%+,-", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // scaleOf is the shortest number by which Scale leaves so many steps.
