@@ -146,7 +146,7 @@ try() {
 
 	# A module that is missed here would be looked for in the network at each cell,
 	# for many seconds where a firewall swallows that.
-	inside sh -c 'mkdir /tmp/cell && cd /tmp/cell && go mod init cell && go work init . /contextrec && go list -m -json ...' >"$scratch/log" 2>&1 || fail 'modules are missing' "$scratch/log"
+	inside sh -c 'cd "$(mktemp -d)" && go mod init cell && go work init . /contextrec && go list -m -json ...' >"$scratch/log" 2>&1 || fail 'modules are missing' "$scratch/log"
 
 	began 'a whole notebook'
 	inside go run ./notebooks/cmd/paper notebooks toy-linear -scale 0.01 >"$scratch/log" 2>&1 || fail 'the notebook fails' "$scratch/log"
