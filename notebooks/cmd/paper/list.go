@@ -41,7 +41,7 @@ func (p *program) list() error {
 			}
 			var stored []string
 			if len(results) > 0 {
-				stored = append(stored, fmt.Sprintf("%d of %d at scale %.3g", len(results), len(e.Contenders), float64(results[0].Steps)/float64(e.Steps)))
+				stored = append(stored, fmt.Sprintf("%d of %d at scale %v", len(results), len(e.Contenders), scaleOf(e, results[0].Steps)))
 			}
 			parts, err := store.Parts(e)
 			errs = append(errs, err)
@@ -50,7 +50,7 @@ func (p *program) list() error {
 				for ; i < len(parts) && parts[i].Steps == steps; i++ {
 					kept += parts[i].Kept
 				}
-				stored = append(stored, fmt.Sprintf("%d runs begun at scale %.3g", kept, float64(steps)/float64(e.Steps)))
+				stored = append(stored, fmt.Sprintf("%d runs begun at scale %v", kept, scaleOf(e, steps)))
 			}
 			if stored == nil {
 				stored = []string{"-"}

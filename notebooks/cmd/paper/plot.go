@@ -97,7 +97,7 @@ func (p *program) nothingStored(store sim.Store, e sim.Experiment) error {
 	stored, _ := paper.StoredScales(store, e) // what cannot be read is not there
 	var scales []string
 	for _, results := range stored {
-		scales = append(scales, fmt.Sprintf("%.3g", float64(results[0].Steps)/float64(e.Steps)))
+		scales = append(scales, fmt.Sprint(scaleOf(e, results[0].Steps)))
 	}
 	if scales != nil {
 		text += "; there are some at scale " + strings.Join(scales, ", ")
@@ -113,6 +113,9 @@ func (p *program) sayMissing(store sim.Store, e sim.Experiment, results []*sim.R
 	scaled.Steps = results[0].Steps
 	var missing []string
 	for _, c := range e.Contenders {
+		if slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Contender == c.Name }) {
+			continue
+		}
 		if _, err := store.Load(scaled, c); errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, c.Name)
 		}
