@@ -34,9 +34,6 @@ func (p *callPanic) Unwrap() error {
 // a panic goes on as a callPanic.
 func naming(spec envs.Spec, call func() string) {
 	if v := recover(); v != nil {
-		if _, named := v.(*callPanic); named {
-			panic(v)
-		}
 		panic(&callPanic{call(), v, panicPlace(spec)})
 	}
 }

@@ -54,8 +54,8 @@ type Evaluation struct {
 // draw, more make the estimates of another less noisy.
 //
 // It is an error when the log is not evaluable (see Log.CheckEvaluable, which
-// tells it before a policy is trained), and when the policy never makes a logged choice: nothing can be
-// said of it.
+// tells it before a policy is trained), and when the policy never makes a logged
+// choice: nothing can be said of it.
 func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs, draws int) (*Evaluation, error) {
 	if runs < 1 || draws < 1 {
 		panic(fmt.Sprintf("logged: %d draws of %d runs", draws, runs))

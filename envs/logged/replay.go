@@ -24,9 +24,9 @@ type Replayed struct {
 // reward of the first T steps is unbiased for what it earns in its first T steps.
 // About one decision in M is a step.
 //
-// It is an error when the log fails its Check, has no decisions or no
-// propensities, and when the choices were not uniform: when one differs from 1/M by more than 3 %,
-// which is more than the rounding of 0.33.
+// It is an error when the log is not evaluable (see Log.CheckEvaluable), and when
+// the choices were not uniform: when a propensity differs from 1/M by more than
+// 3 %, which is more than the rounding of 0.33.
 func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64) (*Replayed, error) {
 	if err := log.CheckEvaluable(); err != nil {
 		return nil, err

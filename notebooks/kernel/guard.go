@@ -40,6 +40,5 @@ func (g *guard) watch(group int) error {
 // stop ends the guard and leaves the group as it is.
 func (g *guard) stop() {
 	g.cmd.Process.Kill()
-	g.cmd.Wait()
-	g.input.Close()
+	g.cmd.Wait() // it closes the input
 }
