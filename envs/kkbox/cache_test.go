@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/kkbox/sevenzip"
 )
 
 // folder is a folder on the disk of texts.
@@ -36,7 +37,7 @@ func write(t testing.TB, path, text string) {
 // readFolder reads a folder and tells whether it came from the cache.
 func readFolder(t testing.TB, dir string) (*kkbox.Dataset, kkbox.Report) {
 	t.Helper()
-	data, report, err := kkbox.Read(dir, kkbox.ReadOptions{})
+	data, report, err := kkbox.Read(dir, unpacking)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestReadFromTheCacheIsTheSame(t *testing.T) {
 func TestReadWithoutCache(t *testing.T) {
 	dir := folder(t, small())
 	for range 2 {
-		_, report, err := kkbox.Read(dir, kkbox.ReadOptions{NoCache: true})
+		_, report, err := kkbox.Read(dir, kkbox.ReadOptions{Unpacker: sevenzip.Unpacker{}, NoCache: true})
 		if err != nil || report.Cached {
 			t.Fatalf("from the cache: %v, error %v", report.Cached, err)
 		}
@@ -120,7 +121,7 @@ func TestReadSeesThatFilesChanged(t *testing.T) {
 			dir := folder(t, small())
 			readFolder(t, dir)
 			change(t, dir)
-			want, _, err := kkbox.Read(dir, kkbox.ReadOptions{NoCache: true})
+			want, _, err := kkbox.Read(dir, kkbox.ReadOptions{Unpacker: sevenzip.Unpacker{}, NoCache: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,16 +225,16 @@ func TestReadWhereNothingCanBeKept(t *testing.T) {
 
 func TestReadOfNoFolder(t *testing.T) {
 	dir := folder(t, small())
-	if _, _, err := kkbox.Read(filepath.Join(dir, "nowhere"), kkbox.ReadOptions{}); !os.IsNotExist(underlying(err)) {
+	if _, _, err := kkbox.Read(filepath.Join(dir, "nowhere"), unpacking); !os.IsNotExist(underlying(err)) {
 		t.Errorf("got %v, want an error that is fs.ErrNotExist", err)
 	}
-	if _, _, err := kkbox.Read(filepath.Join(dir, "train.csv"), kkbox.ReadOptions{}); err == nil || !strings.Contains(err.Error(), "is a file, want the folder") {
+	if _, _, err := kkbox.Read(filepath.Join(dir, "train.csv"), unpacking); err == nil || !strings.Contains(err.Error(), "is a file, want the folder") {
 		t.Errorf("got %v, want an error that says that it is a file", err)
 	}
 	missing := small()
 	delete(missing, "songs.csv")
 	dir = folder(t, missing)
-	if _, _, err := kkbox.Read(dir, kkbox.ReadOptions{}); err == nil || !strings.Contains(err.Error(), dir) {
+	if _, _, err := kkbox.Read(dir, unpacking); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("got %v, want an error that names the folder", err)
 	}
 }

@@ -7,7 +7,7 @@
 // all who do not have the real ones, [Encode] makes the 94 features of a song,
 // and [MusicStateless] and [MusicState] play on a [Source], which is either data:
 //
-//	problem := kkbox.MusicState{Source: kkbox.Source{Folder: "kkbox"}}
+//	problem := kkbox.MusicState{Source: kkbox.Source{Folder: "kkbox", Unpacker: sevenzip.Unpacker{}}}
 //	env, err := problem.New(seeds)
 //
 // [LabelOracle] and [ProbabilityOracle] look into the rows: they are lines to

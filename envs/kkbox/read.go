@@ -14,6 +14,10 @@ import (
 // ReadOptions are how files are read. The zero value reads them from the cache
 // where that is possible, and tells nobody how far it is.
 type ReadOptions struct {
+	// Unpacker reads files that are there as 7z archives. Where it is nil, they
+	// are an error.
+	Unpacker Unpacker
+
 	// Progress, if it is not nil, is called now and then while files are read:
 	// done of total bytes of the text of a file ("train.csv") are. Files are
 	// read two or three at a time, but calls come one at a time. There are none
@@ -45,9 +49,9 @@ var fileNames = []string{"train.csv", "songs.csv", "song_extra_info.csv", "membe
 // synthetic data.
 //
 // Every file may be there as X.csv, as X.csv in a folder X.csv, as X.csv.7z, or
-// in a zip file, either way, and is looked for in that order. Columns are found
-// by name. The folder may hold a part of the data: what differs from the whole
-// is a warning in the report.
+// in a zip file, either way, and is looked for in that order; 7z files take an
+// Unpacker. Columns are found by name. The folder may hold a part of the data:
+// what differs from the whole is a warning in the report.
 //
 // What was read is kept beside the files in [CacheFile], and read from there as
 // long as no file has another name, size or modification time. A folder that
@@ -104,12 +108,13 @@ func ReadFS(fsys fs.FS, opt ReadOptions) (*Dataset, Report, error) {
 type reading struct {
 	fsys     fs.FS
 	sources  []*fileForm
+	unpacker Unpacker
 	progress func(file string, done, total int64)
 	reports  []*FileReport // nil where there is no file
 }
 
 func read(fsys fs.FS, sources []*fileForm, opt ReadOptions) (*Dataset, Report, error) {
-	r := &reading{fsys: fsys, sources: sources, reports: make([]*FileReport, files)}
+	r := &reading{fsys: fsys, sources: sources, unpacker: opt.Unpacker, reports: make([]*FileReport, files)}
 	if opt.Progress != nil {
 		var one sync.Mutex
 		r.progress = func(file string, done, total int64) {
@@ -184,7 +189,7 @@ func (r *reading) each(file int, stop *atomic.Bool, columns []string, f func(*ta
 	if s == nil {
 		return nil
 	}
-	text, total, err := s.open(r.fsys)
+	text, total, err := s.open(r.fsys, r.unpacker)
 	if err != nil {
 		return err
 	}

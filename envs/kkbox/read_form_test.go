@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/kkbox/sevenzip"
 )
 
 // The files of smallData as 7-Zip 26.02 packs them, "7z a -m0=LZMA2:24 X.csv.7z
@@ -180,7 +181,7 @@ func TestReadDoesNotMindHowFilesCome(t *testing.T) {
 func TestReadTellsOfAFailingDisk(t *testing.T) {
 	broken := errors.New("input/output error")
 	fails := func(r io.Reader) io.Reader { return io.MultiReader(io.LimitReader(r, 100), iotest.ErrReader(broken)) }
-	_, _, err := kkbox.ReadFS(slow{memory(small()), fails}, kkbox.ReadOptions{})
+	_, _, err := kkbox.ReadFS(slow{memory(small()), fails}, unpacking)
 	var where *kkbox.FileError
 	// The first 100 bytes of train.csv are its header, 69, and most of line 2.
 	if !errors.Is(err, broken) || !errors.As(err, &where) || where.File != "train.csv" || where.Line != 2 {
@@ -194,7 +195,7 @@ func TestReadNamesWhatIsMissing(t *testing.T) {
 	delete(folder, "train.csv")
 	folder["other.zip"] = zipped(t, map[string]string{"readme": "nothing"}, zip.Deflate)
 	folder["damaged.zip"] = "not a zip"
-	_, _, err := kkbox.ReadFS(memory(folder), kkbox.ReadOptions{})
+	_, _, err := kkbox.ReadFS(memory(folder), unpacking)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v, want one that is fs.ErrNotExist", err)
 	}
@@ -212,7 +213,7 @@ func TestReadRefusesAnArchiveThatIsCutOff(t *testing.T) {
 	delete(folder, "songs.csv")
 	for n := range len(whole) {
 		folder["songs.csv.7z"] = &fstest.MapFile{Data: []byte(whole[:n])}
-		_, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{})
+		_, _, err := kkbox.ReadFS(folder, unpacking)
 		var where *kkbox.FileError
 		if !errors.As(err, &where) || where.File != "songs.csv.7z" || !strings.Contains(err.Error(), "damaged or cut off") {
 			t.Fatalf("%d of %d bytes: got %v, want an error that says that songs.csv.7z is damaged", n, len(whole), err)
@@ -231,7 +232,7 @@ func TestReadNeverTakesADamagedArchiveForAnother(t *testing.T) {
 		changed := []byte(whole)
 		changed[at] ^= 0x5a
 		folder["members.csv.7z"] = &fstest.MapFile{Data: changed}
-		data, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{})
+		data, _, err := kkbox.ReadFS(folder, unpacking)
 		if err != nil {
 			refused++
 			continue
@@ -272,7 +273,7 @@ func surviveHarm(t *testing.T, archive string) {
 			le.PutUint32(changed[28:], crc32.ChecksumIEEE(changed[header:]))
 			le.PutUint32(changed[8:], crc32.ChecksumIEEE(changed[12:32]))
 			folder["members.csv.7z"] = &fstest.MapFile{Data: changed}
-			data, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{})
+			data, _, err := kkbox.ReadFS(folder, unpacking)
 			var where *kkbox.FileError
 			if err == nil {
 				same(t, data, smallData())
@@ -291,7 +292,7 @@ func TestReadRefusesAnArchiveOfSomethingElse(t *testing.T) {
 	folder := small()
 	delete(folder, "songs.csv")
 	folder["songs.csv.7z"] = pack(t, "train.csv.7z")
-	_, _, err := kkbox.ReadFS(memory(folder), kkbox.ReadOptions{})
+	_, _, err := kkbox.ReadFS(memory(folder), unpacking)
 	if err == nil || !strings.Contains(err.Error(), `songs.csv.7z: has no songs.csv: it holds 1 files, ["train.csv"]`) {
 		t.Errorf("got %v, want an error that tells what it holds", err)
 	}
@@ -306,7 +307,7 @@ func TestReadTellsHowFarItIs(t *testing.T) {
 		done[file], totals[file] = read, total
 	}
 	folder := slow{memory(small()), iotest.HalfReader}
-	if _, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{Progress: progress}); err != nil {
+	if _, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{Unpacker: sevenzip.Unpacker{}, Progress: progress}); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range small() {
@@ -321,7 +322,7 @@ func ExampleReadFS() {
 	for name, text := range small() {
 		folder[name] = &fstest.MapFile{Data: []byte(text), ModTime: time.Now()}
 	}
-	data, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{})
+	data, _, err := kkbox.ReadFS(folder, unpacking)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -375,9 +376,22 @@ func TestReadTellsOfPasswords(t *testing.T) {
 		"password.7z",        // -pX
 		"password-header.7z", // -pX -mhe=on
 	} {
-		_, _, err := kkbox.ReadFS(allIn(t, archive), kkbox.ReadOptions{})
+		_, _, err := kkbox.ReadFS(allIn(t, archive), unpacking)
 		if err == nil || !strings.Contains(err.Error(), ".csv.7z: the archive is packed with a password, which is not asked for here: unpack it with 7-Zip") {
 			t.Errorf("%s: got %v, want an error that tells of the password", archive, err)
+		}
+	}
+}
+
+func TestReadWithoutUnpacker(t *testing.T) {
+	for name, folder := range map[string]map[string]string{
+		"songs.csv.7z":          with("songs.csv.7z", pack(t, "songs.csv.7z")),
+		"all.zip: songs.csv.7z": with("all.zip", zipped(t, map[string]string{"songs.csv.7z": pack(t, "songs.csv.7z")}, zip.Store)),
+	} {
+		delete(folder, "songs.csv")
+		_, _, err := kkbox.ReadFS(memory(folder), kkbox.ReadOptions{})
+		if err == nil || !strings.Contains(err.Error(), name+": is a 7z archive, and there is no Unpacker: use that of envs/kkbox/sevenzip") {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func checkRead(t *testing.T, folder fstest.MapFS) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	data, report, err := kkbox.ReadFS(folder, kkbox.ReadOptions{})
+	data, report, err := kkbox.ReadFS(folder, unpacking)
 	runtime.ReadMemStats(&after)
 	size, archive := 0, false
 	for name, f := range folder {
@@ -107,7 +107,7 @@ func FuzzReadArchive(f *testing.F) {
 		folder = folderOf(with("all.zip", zip))
 		delete(folder, "train.csv")
 		delete(folder, "test.csv")
-		if _, _, err := kkbox.ReadFS(folder, kkbox.ReadOptions{}); err != nil && !strings.Contains(err.Error(), "all.zip") {
+		if _, _, err := kkbox.ReadFS(folder, unpacking); err != nil && !strings.Contains(err.Error(), "all.zip") {
 			t.Errorf("%v: names no file", err)
 		}
 	})
@@ -134,7 +134,7 @@ func FuzzReadAsOthersDo(f *testing.F) {
 				want[record[0]] = record[1]
 			}
 		}
-		data, report, err := kkbox.ReadFS(memory(with("song_extra_info.csv", header+text)), kkbox.ReadOptions{})
+		data, report, err := kkbox.ReadFS(memory(with("song_extra_info.csv", header+text)), unpacking)
 		if err != nil {
 			if !strings.Contains(err.Error(), "UTF-8") {
 				t.Error(err)

@@ -4,17 +4,12 @@ import (
 	"archive/zip"
 	"errors"
 	"fmt"
-	"hash"
-	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/bodgit/sevenzip"
 )
 
 // fileForm is one of the files, in the form in which it is there.
@@ -138,7 +133,7 @@ func openZip(fsys fs.FS, name string) (*zipReader, fs.FileInfo, error) {
 }
 
 // open returns the text of the file, and how many bytes it has.
-func (s *fileForm) open(fsys fs.FS) (text io.ReadCloser, total int64, err error) {
+func (s *fileForm) open(fsys fs.FS, unpacker Unpacker) (text io.ReadCloser, total int64, err error) {
 	var f io.ReadCloser
 	var closers closers
 	if s.inner == "" {
@@ -158,9 +153,8 @@ func (s *fileForm) open(fsys fs.FS) (text io.ReadCloser, total int64, err error)
 		}
 	}
 	if err == nil && strings.HasSuffix(s.path(), ".7z") {
-		var u *unpacked
-		if u, total, err = unpack(f, total, s.name); err == nil {
-			f = readAhead(u)
+		if f, total, err = unpack(f, total, s.name, unpacker); err == nil {
+			f = readAhead(f)
 		}
 	}
 	if err != nil {
@@ -183,183 +177,4 @@ func (c closers) Close() error {
 		errs = append(errs, one.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// randomAccess reads a file at any place. What can be read in order alone is
-// copied into a temporary file, which goes with the closer. The file is closed
-// with it, or at an error.
-func randomAccess(f io.ReadCloser, size int64) (io.ReaderAt, io.Closer, error) {
-	if r, ok := f.(io.ReaderAt); ok {
-		return r, f, nil
-	}
-	defer f.Close()
-	temporary, err := os.CreateTemp("", "kkbox-*")
-	if err != nil {
-		return nil, nil, err
-	}
-	closer := closers{removal(temporary.Name()), temporary}
-	n, err := io.Copy(temporary, f)
-	if err == nil && n != size {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		closer.Close()
-		return nil, nil, err
-	}
-	return temporary, closer, nil
-}
-
-// removal is a file that goes when it is closed.
-type removal string
-
-func (r removal) Close() error { return os.Remove(string(r)) }
-
-// unpacked is the text of a file in a 7z archive.
-type unpacked struct {
-	io.Closer
-	text io.Reader
-	left int64 // bytes to come
-	sum  hash.Hash32
-	want uint32 // 0 where the archive has no checksum
-}
-
-// unpack opens the file of that name in a 7z archive, which it closes at an
-// error.
-func unpack(f io.ReadCloser, size int64, name string) (text *unpacked, total int64, err error) {
-	r, closer, err := randomAccess(f, size)
-	if err != nil {
-		return nil, 0, damaged(err)
-	}
-	held := closers{closer}
-	defer func() {
-		if broken := recover(); broken != nil {
-			err = damaged(fmt.Errorf("%v", broken)) // the library trusts some of what it reads
-		}
-		if err != nil {
-			held.Close()
-		}
-	}()
-	archive, err := sevenzip.NewReader(r, size)
-	if err != nil {
-		return nil, 0, damaged(err)
-	}
-	at := slices.IndexFunc(archive.File, func(f *sevenzip.File) bool {
-		return path.Base(strings.ReplaceAll(f.Name, `\`, "/")) == name && !f.FileInfo().IsDir()
-	})
-	if at < 0 {
-		var names []string
-		for _, f := range archive.File[:min(len(archive.File), 5)] {
-			names = append(names, clip([]byte(f.Name)))
-		}
-		return nil, 0, fmt.Errorf("has no %s: it holds %d files, %q", name, len(archive.File), names)
-	}
-	file := archive.File[at]
-	opened, err := file.Open()
-	if err != nil {
-		return nil, 0, damaged(err)
-	}
-	held = append(held, opened)
-	total = int64(file.UncompressedSize)
-	return &unpacked{Closer: held, text: opened, left: total, sum: crc32.NewIEEE(), want: file.CRC32}, total, nil
-}
-
-// damaged says what to do about an archive that cannot be read.
-func damaged(err error) error {
-	if refused, ok := errors.AsType[*sevenzip.ReadError](err); ok && refused.Encrypted {
-		return fmt.Errorf("the archive is packed with a password, which is not asked for here: unpack it with 7-Zip: %w", err)
-	}
-	return fmt.Errorf("the archive is damaged or cut off, get it again: %w", err)
-}
-
-// Read checks the length and the checksum at the end of the text.
-func (u *unpacked) Read(p []byte) (n int, err error) {
-	defer func() {
-		if broken := recover(); broken != nil {
-			n, err = 0, damaged(fmt.Errorf("%v", broken))
-		}
-	}()
-	n, err = u.text.Read(p)
-	u.left -= int64(n)
-	u.sum.Write(p[:n])
-	switch {
-	case err != nil && err != io.EOF:
-		return n, damaged(err)
-	case err == io.EOF && u.left != 0:
-		return n, damaged(io.ErrUnexpectedEOF)
-	case err == io.EOF && u.want != 0 && u.want != u.sum.Sum32():
-		return n, damaged(errors.New("the checksum differs"))
-	}
-	return n, err
-}
-
-// ahead reads blocks of a text while those before are used: to unpack takes
-// longer than to parse.
-type ahead struct {
-	text   io.ReadCloser
-	blocks chan aheadBlock
-	used   chan []byte
-	stop   chan struct{}
-	ended  chan struct{}
-
-	now  aheadBlock // what is left of the current block
-	full []byte     // all of it
-}
-
-type aheadBlock struct {
-	bytes []byte
-	err   error // after the bytes
-}
-
-func readAhead(text io.ReadCloser) *ahead {
-	const blocks = 4
-	a := &ahead{text: text, blocks: make(chan aheadBlock, blocks), used: make(chan []byte, blocks),
-		stop: make(chan struct{}), ended: make(chan struct{})}
-	for range blocks {
-		a.used <- make([]byte, readBlock)
-	}
-	go a.run()
-	return a
-}
-
-func (a *ahead) run() {
-	defer close(a.ended)
-	for {
-		var block aheadBlock
-		select {
-		case block.bytes = <-a.used:
-		case <-a.stop:
-			return
-		}
-		n, err := io.ReadFull(a.text, block.bytes)
-		if err == io.ErrUnexpectedEOF {
-			err = io.EOF // an archive that is cut off says so in other words
-		}
-		block.bytes, block.err = block.bytes[:n], err
-		a.blocks <- block // there is room, since blocks are no more than that
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (a *ahead) Read(p []byte) (int, error) {
-	if len(a.now.bytes) == 0 && a.now.err == nil {
-		if a.full != nil {
-			a.used <- a.full
-		}
-		a.now = <-a.blocks
-		a.full = a.now.bytes[:cap(a.now.bytes)]
-	}
-	n := copy(p, a.now.bytes)
-	a.now.bytes = a.now.bytes[n:]
-	if len(a.now.bytes) == 0 && a.now.err != nil {
-		return n, a.now.err
-	}
-	return n, nil
-}
-
-func (a *ahead) Close() error {
-	close(a.stop)
-	<-a.ended
-	return a.text.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/kkbox/sevenzip"
 )
 
 // The files of two users and four songs, one of which test.csv alone has and
@@ -92,9 +93,12 @@ func memory(texts map[string]string) fs.FS {
 	return files
 }
 
+// unpacking reads the files in every form.
+var unpacking = kkbox.ReadOptions{Unpacker: sevenzip.Unpacker{}}
+
 func read(t *testing.T, folder fs.FS) (*kkbox.Dataset, kkbox.Report) {
 	t.Helper()
-	data, report, err := kkbox.ReadFS(folder, kkbox.ReadOptions{})
+	data, report, err := kkbox.ReadFS(folder, unpacking)
 	if err != nil {
 		t.Fatal(err)
 	}

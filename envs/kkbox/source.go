@@ -23,6 +23,10 @@ type Source struct {
 	Users  int    // of the twin; default 3,000
 	Seed   uint64 // of the twin; default 1
 
+	// Unpacker reads files of Folder that are there as 7z archives, as Kaggle
+	// gives them: sevenzip.Unpacker{} of envs/kkbox/sevenzip.
+	Unpacker Unpacker
+
 	// Cache is a folder in which the files of twins are kept from one program to
 	// the next. Without it a twin is made anew, in memory; files that are not
 	// those of the twin, for they are damaged or have been changed, are made anew
@@ -84,7 +88,7 @@ func (s Source) MarshalJSON() ([]byte, error) {
 }
 
 // sources holds what has been opened, by the source with its defaults and
-// without its Cache.
+// without what changes no data.
 var sources struct {
 	sync.Mutex
 	opened map[Source]*opened

@@ -17,7 +17,7 @@ const twinVersion = 1
 
 // load reads the data of a source.
 func (o *opened) load(s Source, progress Progress) error {
-	opt := ReadOptions{Progress: progress.reading()}
+	opt := ReadOptions{Unpacker: s.Unpacker, Progress: progress.reading()}
 	var err error
 	switch {
 	case s.Folder != "":

@@ -66,12 +66,12 @@ func scaleOr(usual float64) float64 {
 func Store() sim.Store { return sim.Store{Dir: filepath.Join(outFolder(), "results")} }
 
 // Music is the data of the music experiments: the files in the folder that the
-// environment variable PAPER_DATA names, packed or not, or else the synthetic
-// twin, which is made once and kept in the folder data beside that of the
-// results.
-func Music() kkbox.Source {
+// environment variable PAPER_DATA names, or else the synthetic twin, which is
+// made once and kept in the folder data beside that of the results. 7z archives
+// of the folder are read by unpacker; it is nil where there are none.
+func Music(unpacker kkbox.Unpacker) kkbox.Source {
 	if folder := os.Getenv("PAPER_DATA"); folder != "" {
-		return kkbox.Source{Folder: folder}
+		return kkbox.Source{Folder: folder, Unpacker: unpacker}
 	}
 	return kkbox.Source{Cache: filepath.Join(outFolder(), "data")}
 }

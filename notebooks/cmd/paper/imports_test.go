@@ -18,31 +18,32 @@ const module = "github.com/contextrec/contextrec"
 // packages of this module by folder, of others by prefix. Packages that are not
 // listed are refused, so that a new one finds its place here.
 var allowed = map[string]struct{ folders, others []string }{
-	"envs":             {},
-	"envs/envtest":     {folders: []string{"envs"}},
-	"envs/sim":         {[]string{"envs"}, []string{"github.com/gofrs/flock", "golang.org/x/sys"}},
-	"envs/kkbox":       {[]string{"envs"}, packed},
-	"envs/logged":      {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
-	"baselines":        {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
-	"pgcr":             {[]string{"envs"}, gomlx},
-	"pgcr/ondevice":    {[]string{"envs", "envs/sim", "pgcr"}, slices.Concat(gomlx, locking)},
-	"baselines/neural": {[]string{"envs", "pgcr"}, gomlx},
-	"notebooks/figure": {[]string{"envs", "envs/sim"}, slices.Concat(plotting, locking)},
+	"envs":                {},
+	"envs/envtest":        {folders: []string{"envs"}},
+	"envs/sim":            {[]string{"envs"}, []string{"github.com/gofrs/flock", "golang.org/x/sys"}},
+	"envs/kkbox":          {folders: []string{"envs"}},
+	"envs/kkbox/sevenzip": {[]string{"envs", "envs/kkbox"}, packed},
+	"envs/logged":         {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
+	"baselines":           {[]string{"envs"}, []string{"gonum.org/v1/gonum"}},
+	"pgcr":                {[]string{"envs"}, gomlx},
+	"pgcr/ondevice":       {[]string{"envs", "envs/sim", "pgcr"}, slices.Concat(gomlx, locking)},
+	"baselines/neural":    {[]string{"envs", "pgcr"}, gomlx},
+	"notebooks/figure":    {[]string{"envs", "envs/sim"}, slices.Concat(plotting, locking)},
 	"notebooks/paper": {
 		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/figure"},
-		slices.Concat(gomlx, packed, plotting, locking),
+		slices.Concat(gomlx, plotting, locking),
 	},
 	"notebooks/nb": {
 		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
-		slices.Concat(gomlx, packed, plotting, locking, terminal, []string{gonb}),
+		slices.Concat(gomlx, plotting, locking, terminal, []string{gonb}),
 	},
 	"notebooks/jupyter": {},
 	"notebooks/site": {
 		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/figure", "notebooks/paper"},
-		slices.Concat(gomlx, packed, plotting, locking, pages),
+		slices.Concat(gomlx, plotting, locking, pages),
 	},
 	"notebooks/cmd/paper": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/jupyter", "notebooks/paper", "notebooks/site"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/kkbox/sevenzip", "envs/logged", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/figure", "notebooks/jupyter", "notebooks/paper", "notebooks/site"},
 		slices.Concat(gomlx, packed, plotting, locking, terminal, pages, []string{"github.com/spf13"}),
 	},
 }

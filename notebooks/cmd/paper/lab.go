@@ -166,7 +166,7 @@ func (p *program) kernel(ctx context.Context, root string) (jupyter.Kernel, erro
 // the kernel does, for with other flags they are other packages. A failure is the
 // cells' to tell.
 func compileForCells(ctx context.Context, root string, kernel jupyter.Kernel) {
-	cmd := exec.CommandContext(ctx, kernel.Go, slices.Concat([]string{"build"}, kernel.BuildFlags, []string{"./notebooks/nb"})...)
+	cmd := exec.CommandContext(ctx, kernel.Go, slices.Concat([]string{"build"}, kernel.BuildFlags, []string{"./notebooks/nb", "./envs/..."})...)
 	cmd.Dir = root
 	cmd.Env = append(append(os.Environ(), kernel.Env...), "PWD="+root, "GOWORK=off")
 	interruptible(cmd)

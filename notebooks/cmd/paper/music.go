@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/kkbox/sevenzip"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
@@ -20,7 +21,7 @@ func (p *program) withData() error {
 		if err != nil {
 			return fmt.Errorf("-data is %q: %w", p.data, err)
 		}
-		p.source.Folder = folder
+		p.source = kkbox.Source{Folder: folder, Unpacker: sevenzip.Unpacker{}}
 	} else if cache, err := p.folder("data"); err == nil {
 		p.source.Cache = cache
 	} // else there is no output folder, which the command will say if it needs one

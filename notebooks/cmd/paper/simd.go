@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -116,8 +117,8 @@ func buildVectorised(ctx context.Context, root string, progress io.Writer) (bina
 	defer slow.Stop()
 	binary = filepath.Join(binDir, "paper-simd")
 	build := func(flags ...string) error {
-		args := append([]string{"build", "-o", binary, "-tags=" + buildTags()}, flags...)
-		cmd := exec.CommandContext(ctx, "go", append(args, "./notebooks/cmd/paper")...)
+		args := slices.Concat([]string{"build", "-o", binary}, cellFlags(), flags, []string{"./notebooks/cmd/paper"})
+		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir = root
 		cmd.Env = append(os.Environ(), "PWD="+root, "GOEXPERIMENT=simd", "GOWORK=off")
 		interruptible(cmd)
