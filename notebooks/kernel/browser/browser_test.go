@@ -1,13 +1,13 @@
 // Package browser tests in a real browser, Chromium without a window, what users
-// see: the notebooks in Jupyter Notebook, as they are stored and after all cells
-// were run, and the pages of the command paper site.
+// see: the notebooks in JupyterLab or Jupyter Notebook, as they are stored and
+// after all cells were run, and the pages of the command paper site.
 //
 //	go -C notebooks/kernel test ./browser -all -screenshots DIR
 //
 // runs the cells of all notebooks, and not only of a few that have between them
 // what cells do, and keeps a picture of each page. The tests need chromium and
-// jupyter-notebook 6 on PATH, as Debian's packages install them, and are skipped
-// where these are missing.
+// jupyter-lab 4 or jupyter-notebook 6 or 7 on PATH, as Debian's packages install
+// them, and are skipped where these are missing.
 package browser
 
 import (
@@ -53,7 +53,7 @@ func programs(t *testing.T, names ...string) map[string]string {
 	for _, name := range names {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			t.Skipf("skipped: %s is not on PATH (Debian: apt-get install --no-install-recommends chromium jupyter-notebook)", name)
+			t.Skipf("skipped: %s is not on PATH (Debian: apt-get install --no-install-recommends chromium, and jupyterlab or jupyter-notebook)", name)
 		}
 		found[name] = path
 	}
@@ -152,13 +152,12 @@ func ask(t *testing.T, page *rod.Page, function string, result any) {
 	}
 }
 
-// lab runs paper lab until the test ends, and returns the address of a notebook's
-// page. It has a home folder of its own, as of a user who has just cloned the
+// lab runs paper lab until the test ends, with the front end that it finds. It has a home folder of its own, as of a user who has just cloned the
 // repository and trusts nothing in it.
-func lab(t *testing.T, root, program, jupyter string) (page func(notebook string) string) {
+func lab(t *testing.T, root, program string) frontEnd {
 	t.Helper()
-	path := strings.Join([]string{filepath.Dir(goProgram(t)), filepath.Dir(jupyter), "/usr/bin", "/bin"}, ":")
 	home, out := t.TempDir(), t.TempDir()
+	writeSettings(t, home)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -168,27 +167,14 @@ func lab(t *testing.T, root, program, jupyter string) (page func(notebook string
 	cmd := exec.Command(program, "lab", "-no-browser", "-port", port, "-scale", "0.01", "-out", out)
 	cmd.Dir = root
 	cmd.Env = append(withoutJupyter(os.Environ()), goCaches(t)...)
-	cmd.Env = append(cmd.Env, "PWD="+root, "GOWORK=off", "HOME="+home, "PATH="+path)
-	address := begin(t, cmd, syscall.SIGINT, "http://")
-	if !strings.Contains(address, "/tree?") {
-		t.Skipf("skipped: paper lab has found another front end than Jupyter Notebook 6, %s", address)
-	}
-	return func(notebook string) string { return strings.Replace(address, "/tree?", "/notebooks/"+notebook+"?", 1) }
+	cmd.Env = append(cmd.Env, "PWD="+root, "GOWORK=off", "HOME="+home)
+	return frontEndOf(t, begin(t, cmd, syscall.SIGINT, "http://"))
 }
 
 func withoutJupyter(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(s string) bool {
 		return strings.HasPrefix(s, "JUPYTER_") || strings.HasPrefix(s, "PAPER_") || strings.HasPrefix(s, "XDG_")
 	})
-}
-
-func goProgram(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // goCaches are Go's settings that depend on the home folder.
@@ -239,8 +225,8 @@ func (s stored) outputs() (some []bool) {
 
 // shownPictures counts the pictures of each cell that can be seen: which have
 // loaded, have a place on the page, and more than one colour.
-const shownPictures = `() => Jupyter.notebook.get_cells().map(cell => {
-	return [...cell.element[0].querySelectorAll('.output img')].filter(img => {
+const shownPictures = `return cells.map(cell => {
+	return [...cell.element.querySelectorAll('.output img, .jp-OutputArea-output img')].filter(img => {
 		const place = img.getBoundingClientRect();
 		if (!img.complete || !img.naturalWidth || place.width < 50 || place.height < 50) return false;
 		const canvas = document.createElement('canvas');
@@ -253,16 +239,19 @@ const shownPictures = `() => Jupyter.notebook.get_cells().map(cell => {
 })`
 
 // toFigure scrolls to the first picture.
-const toFigure = `() => { const img = document.querySelector('.output img'); if (img) img.scrollIntoView({block: 'center'}); }`
+const toFigure = `() => {
+	const img = document.querySelector('.output img, .jp-OutputArea-output img');
+	if (img) img.scrollIntoView({block: 'center'});
+}`
 
 // problems are the outputs of cells that failed or complain, and cells that were
 // not executed.
-const problems = `() => Jupyter.notebook.get_cells().flatMap((cell, i) => {
-	if (cell.cell_type !== 'code') return [];
-	const bad = cell.output_area.outputs
+const problems = `return cells.flatMap((cell, i) => {
+	if (!cell.code) return [];
+	const bad = cell.outputs
 		.filter(o => o.output_type === 'error' || o.output_type === 'stream' && o.name === 'stderr')
 		.map(o => 'cell ' + (i + 1) + ': ' + (o.evalue || o.text));
-	if (typeof cell.input_prompt_number !== 'number') bad.push('cell ' + (i + 1) + ' was not executed');
+	if (typeof cell.number !== 'number') bad.push('cell ' + (i + 1) + ' was not executed');
 	return bad;
 })`
 
@@ -270,17 +259,16 @@ const problems = `() => Jupyter.notebook.get_cells().flatMap((cell, i) => {
 // After Run All those that are run have no error, and pictures and other outputs
 // in the same cells. What is played is short, as in the tests without a browser.
 func TestBrowserNotebooks(t *testing.T) {
-	found := programs(t, "chromium", "jupyter-notebook")
-	version, err := exec.Command(found["jupyter-notebook"], "--version").Output()
-	if err != nil || !strings.HasPrefix(string(version), "6.") {
-		t.Skipf("skipped: the test drives Jupyter Notebook 6, and %s is %s (%v)", found["jupyter-notebook"], bytes.TrimSpace(version), err)
+	found := programs(t, "chromium")
+	if _, err := exec.LookPath("jupyter-lab"); err != nil {
+		programs(t, "jupyter-notebook")
 	}
 	root := repository(t)
 	files, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("notebooks are %v, %v", files, err)
 	}
-	address := lab(t, root, paperProgram(t, root), found["jupyter-notebook"])
+	front := lab(t, root, paperProgram(t, root))
 	browser := start(t, found["chromium"])
 
 	// A third page would only slow the others down.
@@ -299,14 +287,14 @@ func TestBrowserNotebooks(t *testing.T) {
 		wg.Go(func() {
 			defer func() { <-free }()
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".ipynb"), func(t *testing.T) {
-				testNotebook(t, browser, address(filepath.Base(file)), file)
+				testNotebook(t, browser, front, file)
 			})
 		})
 	}
 	wg.Wait()
 }
 
-func testNotebook(t *testing.T, browser *rod.Browser, address, file string) {
+func testNotebook(t *testing.T, browser *rod.Browser, front frontEnd, file string) {
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -326,60 +314,70 @@ func testNotebook(t *testing.T, browser *rod.Browser, address, file string) {
 	if err := page.SetViewport(&proto.EmulationSetDeviceMetricsOverride{Width: 1200, Height: 900, DeviceScaleFactor: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := page.Navigate(address); err != nil {
+	// JupyterLab draws no outputs of a page behind another one.
+	if err := (proto.EmulationSetFocusEmulationEnabled{Enabled: true}).Call(page); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, page, "the page of "+name, "Jupyter.notebook._fully_loaded && Jupyter.notebook.kernel.is_connected()")
+	if err := page.Navigate(front.page(filepath.Base(file))); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, page, "the page of "+name, front.expression(front.ready))
 	// The file is the repository's and stays as it is.
-	ask(t, page, "() => Jupyter.notebook.set_autosave_interval(0)", nil)
+	ask(t, page, front.function(front.unsaved), nil)
 
 	var trusted bool
-	ask(t, page, "() => Jupyter.notebook.trusted", &trusted)
+	ask(t, page, front.function("return "+front.trusted), &trusted)
 	if trusted {
 		t.Error("the notebook is trusted: the test shows nothing")
 	}
-	var shown []int
-	ask(t, page, shownPictures, &shown)
-	if !slices.Equal(shown, want) {
+	if shown := pictures(t, page, front, want); !slices.Equal(shown, want) {
 		t.Errorf("as stored, the cells show %v pictures, want %v", shown, want)
 	}
 	ask(t, page, toFigure, nil)
 	keep(t, page, name+"-stored")
 	if *all || slices.Contains(inFull, name) {
-		runAll(t, page, name, want, notebook.outputs())
+		runAll(t, page, front, name, want, notebook.outputs())
 	}
-	ask(t, page, "() => { Jupyter.notebook.session.delete() }", nil)
+	ask(t, page, front.function(front.end), nil)
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the notebook's file was changed (%v)", err)
 	}
 }
 
+// pictures counts the pictures that each cell shows: as many as are wanted, or
+// what they are when a page has had time to draw them.
+func pictures(t *testing.T, page *rod.Page, front frontEnd, want []int) (shown []int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		ask(t, page, front.function(shownPictures), &shown)
+		if slices.Equal(shown, want) || time.Now().After(deadline) {
+			return shown
+		}
+	}
+}
+
 // runAll runs all cells and compares with what the stored ones have: their numbers
 // of pictures, and whether they have outputs at all.
-func runAll(t *testing.T, page *rod.Page, name string, pictures []int, outputs []bool) {
+func runAll(t *testing.T, page *rod.Page, front frontEnd, name string, want []int, outputs []bool) {
 	t.Helper()
 	began := time.Now()
-	run := "Jupyter.notebook.clear_all_output(); Jupyter.notebook.execute_all_cells()"
 	if strings.HasPrefix(name, "music-") {
 		// Their experiments have 250 times the steps.
-		run = "Jupyter.notebook.kernel.execute('%env PAPER_SCALE=0.00001', {}, {silent: true}); " + run
+		ask(t, page, front.function("("+front.execute+")('%env PAPER_SCALE=0.00001')"), nil)
 	}
-	ask(t, page, "() => { "+run+" }", nil)
-	waitFor(t, page, "Run All of "+name, `Jupyter.notebook.kernel_busy === false && Jupyter.notebook.get_cells().every(cell =>
-		cell.cell_type !== 'code' || cell.input_prompt_number !== '*' && !cell.element.hasClass('running'))`)
+	ask(t, page, front.function(front.run), nil)
+	waitFor(t, page, "Run All of "+name, front.expression(front.ran))
 	var wrong []string
-	ask(t, page, problems, &wrong)
+	ask(t, page, front.function(problems), &wrong)
 	for _, w := range wrong {
 		t.Error(w)
 	}
-	waitFor(t, page, "pictures of "+name, "[...document.querySelectorAll('.output img')].every(img => img.complete)")
-	var shown []int
-	ask(t, page, shownPictures, &shown)
-	if !slices.Equal(shown, pictures) {
-		t.Errorf("after Run All, the cells show %v pictures, want %v", shown, pictures)
+	shown := pictures(t, page, front, want)
+	if !slices.Equal(shown, want) {
+		t.Errorf("after Run All, the cells show %v pictures, want %v", shown, want)
 	}
 	var have []bool
-	ask(t, page, "() => Jupyter.notebook.get_cells().map(cell => cell.cell_type === 'code' && cell.output_area.outputs.length > 0)", &have)
+	ask(t, page, front.function("return cells.map(cell => cell.code && cell.outputs.length > 0)"), &have)
 	if !slices.Equal(have, outputs) {
 		t.Errorf("after Run All, the cells have outputs: %v, want %v", have, outputs)
 	}
