@@ -15,7 +15,7 @@ import (
 // where that is possible, and tells nobody how far it is.
 type ReadOptions struct {
 	// Unpacker reads files that are there as 7z archives. Where it is nil, they
-	// are an error.
+	// are an error when they are to be read, and not their cache.
 	Unpacker Unpacker
 
 	// Progress, if it is not nil, is called now and then while files are read:

@@ -2,17 +2,22 @@ package kkbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
 // Unpacker reads the 7z archives in which Kaggle gives the files. The package
-// envs/kkbox/sevenzip has one. It is not linked here since it is a quarter of
-// what a program of this module links, which every cell of a notebook waits for.
+// envs/kkbox/sevenzip has one. The library that it takes is not linked here since
+// it is a quarter of what a program of this module links, which every cell of a
+// notebook waits for.
 type Unpacker interface {
-	// Unpack opens the file of a base name in an archive of size bytes. The text
-	// has total bytes; where it is damaged, to read it gives an error, at its end
-	// at the latest.
+	// Unpack opens the file of a base name in an archive of size bytes, which
+	// stays open until the text has been closed. The text has total bytes; where
+	// it is damaged, to read it gives an error, at its end at the latest. Errors
+	// need not name the archive. Archives are unpacked side by side, and a text is
+	// read by another goroutine than has opened it.
 	Unpack(archive io.ReaderAt, size int64, name string) (text io.ReadCloser, total int64, err error)
 }
 
@@ -55,6 +60,10 @@ func randomAccess(f io.ReadCloser, size int64) (io.ReaderAt, io.Closer, error) {
 	}
 	if err != nil {
 		closer.Close()
+		// The disk may be full, too.
+		if own, ok := errors.AsType[*fs.PathError](err); !ok || own.Path != temporary.Name() {
+			err = fmt.Errorf("the archive is damaged or cut off, get it again: %w", err)
+		}
 		return nil, nil, err
 	}
 	return temporary, closer, nil

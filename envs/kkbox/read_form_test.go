@@ -11,8 +11,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"testing/iotest"
@@ -393,5 +396,89 @@ func TestReadWithoutUnpacker(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), name+": is a 7z archive, and there is no Unpacker: use that of envs/kkbox/sevenzip") {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// An archive that is broken within a zip file is told as one that is broken.
+func TestReadDamagedArchiveInZip(t *testing.T) {
+	folder := small()
+	delete(folder, "songs.csv")
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		outer := []byte(zipped(t, map[string]string{"songs.csv.7z": pack(t, "songs.csv.7z")}, method))
+		outer[100] ^= 1 // behind the header, in the archive
+		folder["all.zip"] = string(outer)
+		_, _, err := kkbox.ReadFS(memory(folder), unpacking)
+		if err == nil || !strings.Contains(err.Error(), "all.zip: songs.csv.7z: the archive is damaged or cut off, get it again: ") {
+			t.Errorf("method %d: got %v", method, err)
+		}
+	}
+}
+
+// A disk without room for the archive of a zip file is no fault of the archive.
+func TestReadWithoutTemporaryFolder(t *testing.T) {
+	folder := map[string]string{"all.zip": zipped(t, archives(t), zip.Store)}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
+	_, _, err := kkbox.ReadFS(memory(folder), unpacking)
+	if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "damaged") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// counted counts the files of a folder that are open.
+type counted struct {
+	fs.FS
+	open *atomic.Int64
+}
+
+type countedFile struct {
+	fs.File
+	io.ReaderAt
+	open *atomic.Int64
+}
+
+func (c counted) Open(name string) (fs.File, error) {
+	f, err := c.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.IsDir() {
+		return f, err // fs.ReadDir closes it
+	}
+	c.open.Add(1)
+	return countedFile{f, f.(io.ReaderAt), c.open}, nil
+}
+
+func (f countedFile) Close() error {
+	f.open.Add(-1)
+	return f.File.Close()
+}
+
+// Whatever comes of it, all files are closed in the end, and the temporary ones
+// are gone.
+func TestReadCloses(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	whole := pack(t, "songs.csv.7z")
+	both := func(archive string) map[string]string { return with("songs.csv.7z", archive) }
+	folders := map[string]map[string]string{
+		"zip":     {"all.zip": zipped(t, archives(t), zip.Deflate)},
+		"whole":   both(whole),
+		"cut off": both(whole[:len(whole)/2]), "no archive": both("nothing"), "another": both(pack(t, "train.csv.7z")),
+		"damaged in a zip": with("all.zip", zipped(t, map[string]string{"songs.csv.7z": "nothing"}, zip.Deflate)),
+	}
+	for name, folder := range folders {
+		if name != "zip" {
+			delete(folder, "songs.csv")
+		}
+		for _, opt := range []kkbox.ReadOptions{unpacking, {}} {
+			var open atomic.Int64
+			_, _, err := kkbox.ReadFS(counted{memory(folder), &open}, opt)
+			if got := open.Load(); got != 0 {
+				t.Errorf("%s, %v: %d files are open", name, err, got)
+			}
+		}
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

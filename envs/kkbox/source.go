@@ -19,12 +19,13 @@ import (
 // checksum of the real data.
 // So the real files must be there whenever it is written.
 type Source struct {
-	Folder string // holds the real files, in any form that Read takes; "" is the twin
+	Folder string // holds the real files, in any form that Read takes with Unpacker; "" is the twin
 	Users  int    // of the twin; default 3,000
 	Seed   uint64 // of the twin; default 1
 
 	// Unpacker reads files of Folder that are there as 7z archives, as Kaggle
-	// gives them: sevenzip.Unpacker{} of envs/kkbox/sevenzip.
+	// gives them: sevenzip.Unpacker{} of envs/kkbox/sevenzip. Where it is nil, they
+	// are an error, unless what Read has kept of them is up to date.
 	Unpacker Unpacker
 
 	// Cache is a folder in which the files of twins are kept from one program to
@@ -119,6 +120,9 @@ func (s Source) open(progress Progress) (*opened, error) {
 	if o != nil {
 		sources.Unlock()
 		<-o.done
+		if o.err != nil && s.Unpacker != nil {
+			return s.open(progress) // the other may have had none
+		}
 		return o, o.err
 	}
 	o = &opened{done: make(chan struct{}), variants: map[Variant]*Fields{}}

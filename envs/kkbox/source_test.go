@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/kkbox/sevenzip"
 )
 
 // A source is read once, whoever asks, and under whatever name its folder has.
@@ -212,5 +213,38 @@ func TestDamagedTwin(t *testing.T) {
 	kkbox.ForgetSources()
 	if _, _, err := source.Open(nil); err == nil || !strings.Contains(err.Error(), "Source.Cache") {
 		t.Errorf("with a file for a cache: %v", err)
+	}
+}
+
+// Archives take an Unpacker, whoever else asks for the same folder without one,
+// at the same time or before.
+func TestOpenArchives(t *testing.T) {
+	dir := folder(t, archives(t))
+	without, with := kkbox.Source{Folder: dir}, kkbox.Source{Folder: dir, Unpacker: sevenzip.Unpacker{}}
+	if _, _, err := without.Open(nil); err == nil || !strings.Contains(err.Error(), "there is no Unpacker") {
+		t.Errorf("without an Unpacker: %v", err)
+	}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			if i%2 == 0 {
+				without.Open(nil)
+				return
+			}
+			data, _, err := with.Open(nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			same(t, data, smallData())
+		})
+	}
+	wait.Wait()
+	// What has been read is there for all.
+	if _, _, err := without.Open(nil); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := kkbox.Read(dir, kkbox.ReadOptions{}); err != nil {
+		t.Errorf("from the cache: %v", err)
 	}
 }

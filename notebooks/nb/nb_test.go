@@ -23,6 +23,8 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/kkbox/sevenzip"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/nb"
 )
@@ -413,5 +415,12 @@ func TestRunIsInterrupted(t *testing.T) {
 	o := run(t, "interrupted run", "PAPER_SCALE=1", "PAPER_OUT="+t.TempDir())
 	if o.status != 1 || !strings.Contains(o.stderr, "interrupted; contenders that are finished are kept") {
 		t.Errorf("status %d, stderr %q; want 1 and that it was interrupted", o.status, o.stderr)
+	}
+}
+
+func TestMusicUnpacks(t *testing.T) {
+	t.Setenv("PAPER_DATA", "folder")
+	if got, want := nb.Music(sevenzip.Unpacker{}), (kkbox.Source{Folder: "folder", Unpacker: sevenzip.Unpacker{}}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -51,7 +51,7 @@ func (Unpacker) Unpack(r io.ReaderAt, size int64, name string) (text io.ReadClos
 		for _, f := range archive.File[:min(len(archive.File), 5)] {
 			names = append(names, f.Name)
 		}
-		return nil, 0, fmt.Errorf("has no %s: it holds %d files, %.40q", name, len(archive.File), names)
+		return nil, 0, fmt.Errorf("has no %s: it holds %d files, %.200q", name, len(archive.File), names)
 	}
 	file := archive.File[at]
 	opened, err := file.Open()

@@ -149,8 +149,8 @@ func interruptible(cmd *exec.Cmd) {
 //	PAPER_SCALE  fraction of an experiment's steps
 //	PAPER_OUT    absolute path of the output folder; results are in results/
 //
-// Cells are compiled with what makes this program what it is: its build tags,
-// and on amd64 the vectorised matrix products unless GOEXPERIMENT is set.
+// Cells are compiled with cellFlags, which have the build tags of this program, and
+// on amd64 with the vectorised matrix products unless GOEXPERIMENT is set.
 func runNotebook(ctx context.Context, binDir, in, out string, env []string, progress io.Writer) error {
 	goPath, err := goProgram()
 	if err != nil {
@@ -188,11 +188,17 @@ func runNotebook(ctx context.Context, binDir, in, out string, env []string, prog
 	return nil
 }
 
-// cellFlags are the flags that cells are compiled with, and the vectorised
-// program too, so that nothing is compiled twice. They are for a short wait: a
-// cell links in half the time. A panic still tells its line.
+// cellFlags are the flags that cells are compiled with. They leave out debug
+// information, of which a panic needs nothing to tell its line: a cell is linked in
+// half the time that go build takes. The vectorised program has the same flags, so
+// that both have their packages in common. Other programs have not: where there
+// is no vectorised one, packages are compiled once more for cells.
 func cellFlags() []string {
-	return []string{"-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-tags=" + buildTags()}
+	var settings []debug.BuildSetting
+	if info, ok := debug.ReadBuildInfo(); ok {
+		settings = info.Settings
+	}
+	return []string{"-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-tags=" + cellTags(settings)}
 }
 
 // kernelEnv are the settings of a kernel, which make a cell what it is whoever
@@ -230,18 +236,14 @@ func relay(progress io.Writer, stderr io.Reader) (reason string) {
 	}
 }
 
-// buildTags are the tags that this program was built with, and those that make
-// net and os/user, which a logger of GoMLX imports, do without C: to link C takes
+// cellTags are the tags that a program was built with, and those that make net and
+// os/user, which libraries of GoMLX and GoNB import, do without C: to link C takes
 // longer.
-func buildTags() string {
+func cellTags(settings []debug.BuildSetting) string {
 	tags := []string{"netgo", "osusergo"}
-	info, _ := debug.ReadBuildInfo() // nil where there is none
-	if info == nil {
-		return strings.Join(tags, ",")
-	}
-	for _, s := range info.Settings {
+	for _, s := range settings {
 		if s.Key == "-tags" {
-			tags = append(strings.Split(s.Value, ","), tags...)
+			tags = append(tags, strings.Split(s.Value, ",")...)
 		}
 	}
 	slices.Sort(tags)

@@ -6,11 +6,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -280,5 +282,25 @@ func TestRunNotebookIsInterrupted(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("the interrupted notebook was written")
+	}
+}
+
+func TestCellTags(t *testing.T) {
+	for tags, want := range map[string]string{"": "netgo,osusergo", "xla": "netgo,osusergo,xla", "osusergo,xla,netgo": "netgo,osusergo,xla"} {
+		settings := []debug.BuildSetting{{Key: "-compiler", Value: "gc"}}
+		if tags != "" {
+			settings = append(settings, debug.BuildSetting{Key: "-tags", Value: tags})
+		}
+		if got := cellTags(settings); got != want {
+			t.Errorf("with %q: %q, want %q", tags, got, want)
+		}
+	}
+}
+
+// The image's commands share packages with its cells.
+func TestImageFlags(t *testing.T) {
+	text := repositoryFiles(t)["docker/Dockerfile"]
+	if want := fmt.Sprintf("ENV GOFLAGS=\"-tags=%s %s\"\n", cellTags(nil), cellFlags()[0]); !strings.Contains(string(text), want) {
+		t.Errorf("docker/Dockerfile has no %s", want)
 	}
 }

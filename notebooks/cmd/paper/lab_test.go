@@ -112,7 +112,7 @@ func TestLab(t *testing.T) {
 		"JupyterLab 4.2.5 has the notebooks, until Ctrl-C, at\nhttp://127.0.0.1:8888/lab?token=secret\n",
 		"--notebook-dir="+filepath.Join(root, "notebooks"),
 		// What the headless runner gives a cell, this kernel gives it too.
-		filepath.Join(s.dir, "programs", "gonb"), `"GOFLAGS": "-mod=readonly"`, `"GOMLX_NO_AUTO_INSTALL": "1"`, "build '-gcflags=all=-dwarf=false' '-ldflags=-s -w' '-tags=netgo,osusergo'",
+		filepath.Join(s.dir, "programs", "gonb"), `"GOFLAGS": "-mod=readonly"`, `"GOMLX_NO_AUTO_INSTALL": "1"`, "build '"+strings.Join(cellFlags(), "' '")+"'",
 		"/bin:"+filepath.Join(s.dir, "programs")+":",
 	)
 	// Flags are settings of the notebooks.
@@ -165,7 +165,7 @@ func TestLabAwaitsWhatItBegan(t *testing.T) {
 	s.runContext(ctx, 0, "lab", "-browser", "-log")
 	s.contains(said.String(), "some news\n", "no browser can be opened: "+opener+": exit status 3\n", "Jupyter and its kernels have ended\n")
 	text, err := os.ReadFile(built)
-	if want := goPath + " build -gcflags=all=-dwarf=false -ldflags=-s -w -tags=netgo,osusergo ./notebooks/nb ./envs/...\nended\n"; err != nil || string(text) != want {
+	if want := goPath + " build " + strings.Join(cellFlags(), " ") + " ./notebooks/nb ./envs/...\nended\n"; err != nil || string(text) != want {
 		t.Errorf("go did %q, %v, want %q", text, err, want)
 	}
 }

@@ -67,6 +67,22 @@ func TestMusic(t *testing.T) {
 	s.contains(s.out.String(), "music-stateless  2     5000000  -")
 }
 
+// The files may be there as Kaggle gives them.
+func TestMusicUnpacks(t *testing.T) {
+	s, _ := musicShell(t)
+	root, err := paper.Root(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(s.dir, "packed")
+	if err := os.CopyFS(data, os.DirFS(filepath.Join(root, "envs", "kkbox", "testdata", "small"))); err != nil {
+		t.Fatal(err)
+	}
+	// Its users have too few rows to play on.
+	s.run(1, "run", "music-stateless", "-data", data)
+	s.contains(s.err.String(), data+": 2 users, 4 songs, 4 rows", "none of 2 users has so many rows")
+}
+
 // Reproduce leaves music out, whose results in the store it judges.
 func TestReproduceWithoutMusic(t *testing.T) {
 	s, _ := musicShell(t)

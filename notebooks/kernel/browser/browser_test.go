@@ -6,8 +6,8 @@
 //
 // runs the cells of all notebooks, and not only of a few that have between them
 // what cells do, and keeps a picture of each page. The tests need chromium and
-// jupyter-lab 4 or jupyter-notebook 6 or 7 on PATH, as Debian's packages install
-// them, and are skipped where these are missing.
+// jupyter-lab 4 or jupyter-notebook 6 or 7 on PATH, and are skipped where these
+// are missing.
 package browser
 
 import (
@@ -53,7 +53,7 @@ func programs(t *testing.T, names ...string) map[string]string {
 	for _, name := range names {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			t.Skipf("skipped: %s is not on PATH (Debian: apt-get install --no-install-recommends chromium, and jupyterlab or jupyter-notebook)", name)
+			t.Skipf("skipped: %s is not on PATH (Debian: apt-get install --no-install-recommends chromium jupyter-notebook)", name)
 		}
 		found[name] = path
 	}
@@ -152,9 +152,10 @@ func ask(t *testing.T, page *rod.Page, function string, result any) {
 	}
 }
 
-// lab runs paper lab until the test ends, with the front end that it finds. It has a home folder of its own, as of a user who has just cloned the
-// repository and trusts nothing in it.
-func lab(t *testing.T, root, program string) frontEnd {
+// lab runs paper lab until the test ends, with the front end that it finds, and
+// returns the address of a notebook's page. It has a home folder of its own, as of
+// a user who has just cloned the repository and trusts nothing in it.
+func lab(t *testing.T, root, program string) (page func(notebook string) string) {
 	t.Helper()
 	home, out := t.TempDir(), t.TempDir()
 	writeSettings(t, home)
@@ -164,11 +165,17 @@ func lab(t *testing.T, root, program string) frontEnd {
 	}
 	port := fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)
 	listener.Close()
-	cmd := exec.Command(program, "lab", "-no-browser", "-port", port, "-scale", "0.01", "-out", out)
+	cmd := exec.Command(program, "lab", "quickstart", "-no-browser", "-port", port, "-scale", "0.01", "-out", out)
 	cmd.Dir = root
 	cmd.Env = append(withoutJupyter(os.Environ()), goCaches(t)...)
+	if user, err := os.UserHomeDir(); err == nil && os.Getenv("PYTHONUSERBASE") == "" {
+		cmd.Env = append(cmd.Env, "PYTHONUSERBASE="+filepath.Join(user, ".local")) // where pip may have put Jupyter
+	}
 	cmd.Env = append(cmd.Env, "PWD="+root, "GOWORK=off", "HOME="+home)
-	return frontEndOf(t, begin(t, cmd, syscall.SIGINT, "http://"))
+	address := begin(t, cmd, syscall.SIGINT, "http://")
+	// JupyterLab opens what was open before, unless it is told to begin anew.
+	address = strings.Replace(address, "?", "?reset&", 1)
+	return func(notebook string) string { return strings.Replace(address, "quickstart.ipynb", notebook, 1) }
 }
 
 func withoutJupyter(env []string) []string {
@@ -239,10 +246,9 @@ const shownPictures = `return cells.map(cell => {
 })`
 
 // toFigure scrolls to the first picture.
-const toFigure = `() => {
-	const img = document.querySelector('.output img, .jp-OutputArea-output img');
-	if (img) img.scrollIntoView({block: 'center'});
-}`
+const toFigure = `
+	const img = cells.map(cell => cell.element.querySelector('.output img, .jp-OutputArea-output img')).find(img => img);
+	if (img) img.scrollIntoView({block: 'center'});`
 
 // problems are the outputs of cells that failed or complain, and cells that were
 // not executed.
@@ -268,7 +274,7 @@ func TestBrowserNotebooks(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("notebooks are %v, %v", files, err)
 	}
-	front := lab(t, root, paperProgram(t, root))
+	address := lab(t, root, paperProgram(t, root))
 	browser := start(t, found["chromium"])
 
 	// A third page would only slow the others down.
@@ -287,14 +293,14 @@ func TestBrowserNotebooks(t *testing.T) {
 		wg.Go(func() {
 			defer func() { <-free }()
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".ipynb"), func(t *testing.T) {
-				testNotebook(t, browser, front, file)
+				testNotebook(t, browser, address(filepath.Base(file)), file)
 			})
 		})
 	}
 	wg.Wait()
 }
 
-func testNotebook(t *testing.T, browser *rod.Browser, front frontEnd, file string) {
+func testNotebook(t *testing.T, browser *rod.Browser, address, file string) {
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -318,10 +324,15 @@ func testNotebook(t *testing.T, browser *rod.Browser, front frontEnd, file strin
 	if err := (proto.EmulationSetFocusEmulationEnabled{Enabled: true}).Call(page); err != nil {
 		t.Fatal(err)
 	}
-	if err := page.Navigate(front.page(filepath.Base(file))); err != nil {
+	if err := page.Navigate(address); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, page, "the page of "+name, front.expression(front.ready))
+	waitFor(t, page, "the page of "+name, notebook6.is+" || "+jupyterLab.is)
+	front := frontEndOf(t, page)
+	waitFor(t, page, name, front.expression(front.ready))
+	var version string
+	ask(t, page, "() => "+front.name, &version)
+	t.Logf("looked at in %s", version)
 	// The file is the repository's and stays as it is.
 	ask(t, page, front.function(front.unsaved), nil)
 
@@ -333,7 +344,7 @@ func testNotebook(t *testing.T, browser *rod.Browser, front frontEnd, file strin
 	if shown := pictures(t, page, front, want); !slices.Equal(shown, want) {
 		t.Errorf("as stored, the cells show %v pictures, want %v", shown, want)
 	}
-	ask(t, page, toFigure, nil)
+	ask(t, page, front.function(toFigure), nil)
 	keep(t, page, name+"-stored")
 	if *all || slices.Contains(inFull, name) {
 		runAll(t, page, front, name, want, notebook.outputs())
@@ -365,6 +376,8 @@ func runAll(t *testing.T, page *rod.Page, front frontEnd, name string, want []in
 		// Their experiments have 250 times the steps.
 		ask(t, page, front.function("("+front.execute+")('%env PAPER_SCALE=0.00001')"), nil)
 	}
+	ask(t, page, front.function(front.clear), nil)
+	waitFor(t, page, "an empty "+name, front.expression(front.cells+`.every(c => !c.code || c.outputs.length === 0 && typeof c.number !== 'number')`))
 	ask(t, page, front.function(front.run), nil)
 	waitFor(t, page, "Run All of "+name, front.expression(front.ran))
 	var wrong []string
@@ -381,7 +394,7 @@ func runAll(t *testing.T, page *rod.Page, front frontEnd, name string, want []in
 	if !slices.Equal(have, outputs) {
 		t.Errorf("after Run All, the cells have outputs: %v, want %v", have, outputs)
 	}
-	ask(t, page, toFigure, nil)
+	ask(t, page, front.function(toFigure), nil)
 	keep(t, page, name+"-run")
 	t.Logf("Run All: %.1f s, pictures of the cells %v", time.Since(began).Seconds(), shown)
 }
