@@ -1,5 +1,7 @@
 package pgcr
 
+import "github.com/gomlx/gomlx/core/graph"
+
 // The gradients of the losses, as updates take them.
 var (
 	ActorSlope  = actorSlope
@@ -27,3 +29,16 @@ var (
 	ByStep    = byStep
 	ByContext = byContext
 )
+
+// UpdateGraph is one update of a bandit's networks, with the parameters and moments
+// params[0] of the actor and params[1] of the critic. A device has no columns and
+// nothing chosen.
+func UpdateGraph(c Config, estimator Estimator, actor, critic Network, params [2][]*graph.Node, rows, columns, chosenRows, chosen, picked, reward, mask, kappa, size, eps *graph.Node) []*graph.Node {
+	dims := reward.Shape().Dimensions
+	return updateGraph(c, estimator, actor, critic, updateInputs{
+		actor: params[0], critic: params[1], rows: rows, columns: columns, chosenRows: chosenRows, chosen: chosen,
+		picked: picked, reward: reward, mask: mask, kappa: kappa,
+		actorSize: size, actorEps: eps, criticSize: size, criticEps: eps,
+		run: dims[0], batch: dims[1], candidates: rows.Shape().Dimensions[1] / dims[1],
+	})
+}

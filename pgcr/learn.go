@@ -61,7 +61,12 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	b, m := in.batch, in.candidates
 	ka, kc := len(in.actor)/3, len(in.critic)/3
 
-	scores := in.apply(actor, in.actor[:ka], in.columns, in.rows, in.mask)
+	var scores, value Pass
+	if in.chosen == nil && fuses(in.rows) {
+		scores, value = forwardTogether(actor, critic, in.actor[:ka], in.critic[:kc], in.rows, in.mask)
+	} else {
+		scores = in.apply(actor, in.actor[:ka], in.columns, in.rows, in.mask)
+	}
 	var rivals Pass
 	var rivalScores *Node
 	if in.rivalRows != nil {
@@ -71,13 +76,14 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	marginal, pull := estimator.Estimate(in.byStep(scores.Output), rivalScores, in.kappa, m)
 	marginalChosen := in.pick(marginal)
 
-	var value Pass
 	var chosenValue *Node
 	if in.chosen != nil {
 		value = critic.Forward(in.critic[:kc], in.chosen, nil)
 		chosenValue = value.Output
 	} else {
-		value = critic.ForwardRows(in.critic[:kc], in.rows, nil)
+		if value.Output == nil {
+			value = critic.ForwardRows(in.critic[:kc], in.rows, nil)
+		}
 		chosenValue = in.pick(value.Output)
 	}
 	target := in.reward

@@ -132,6 +132,15 @@ func (n Network) Apply(params []*Node, columns, rows, mask *Node) Pass {
 	return n.ForwardRows(params, rows, mask)
 }
 
+// forwardTogether is ForwardRows of two networks over the same contexts, the
+// first with a mask: their first layers are one product.
+func forwardTogether(a, b Network, paramsA, paramsB []*Node, rows, mask *Node) (passA, passB Pass) {
+	first := matMulT(Concatenate([]*Node{paramsA[0], paramsB[0]}, 1), rows)
+	split := paramsA[0].Shape().Dimensions[1]
+	passA = a.forward(paramsA, Slice(first, AxisRange(), AxisRange(0, split)), mask)
+	return passA, b.forward(paramsB, Slice(first, AxisRange(), AxisRange(split)), nil)
+}
+
 // forward goes on after the product of the first layer's weights with the
 // contexts, [R, H, n].
 func (n Network) forward(params []*Node, first, mask *Node) Pass {
