@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -161,10 +162,9 @@ func (p *program) kernel(ctx context.Context, root string) (jupyter.Kernel, erro
 	}, nil
 }
 
-// compileForCells compiles the packages that the cells import, while the reader
-// looks at the first page: otherwise the first cell takes as long. It does so as
-// the kernel does, for with other flags they are other packages. A failure is the
-// cells' to tell.
+// compileForCells compiles the packages that the cells import, before the first
+// cell, which otherwise takes as long. It does so as the kernel does, for with
+// other flags they are other packages. A failure is the cells' to tell.
 func compileForCells(ctx context.Context, root string, kernel jupyter.Kernel) {
 	cmd := exec.CommandContext(ctx, kernel.Go, slices.Concat([]string{"build"}, kernel.BuildFlags, []string{"./notebooks/nb", "./envs/..."})...)
 	cmd.Dir = root
@@ -221,7 +221,13 @@ func (p *program) installForUser(ctx context.Context, force bool) error {
 	if done.Before != "" && done.Before != root {
 		fmt.Fprintf(p.stdout, "it takes the place of %s\n", done.Before)
 	}
-	return nil
+	// What is compiled already is there in a second, and not worth a line.
+	slow := time.AfterFunc(2*time.Second, func() {
+		fmt.Fprintln(p.stderr, "compiling what its cells import (about a minute, once), so that the first cell need not")
+	})
+	defer slow.Stop()
+	compileForCells(ctx, root, kernel)
+	return ctx.Err()
 }
 
 func (p *program) uninstallForUser(force bool) error {

@@ -226,6 +226,29 @@ func TestKernelInstall(t *testing.T) {
 		s.run(0, "kernel", "install")
 		said(installed)
 	}
+
+	// What the cells import is compiled by the kernel's Go, until Ctrl-C.
+	path := os.Getenv("PATH")
+	goPath, built := goThatBuilds(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			if _, err := os.Stat(built); err == nil {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	s.runContext(ctx, 130, "kernel", "install")
+	said(installed)
+	text, err := os.ReadFile(built)
+	if want := goPath + " build " + strings.Join(cellFlags(), " ") + " ./notebooks/nb ./envs/...\nended\n"; err != nil || string(text) != want {
+		t.Errorf("go did %q, %v, want %q", text, err, want)
+	}
+	t.Setenv("PATH", path)
+
 	other := newShell(t)
 	other.install = s.install
 	other.run(1, "kernel", "install")
