@@ -21,6 +21,16 @@ func TakeApart(from int) (before int) {
 	return before
 }
 
+// RowsAlone sets how many multiplications the first layer's product needs for
+// updates to have contexts in rows alone, and returns what it was.
+func RowsAlone(from int) (before int) {
+	before, largeProduct = largeProduct, from
+	return before
+}
+
+// HasRowsAlone tells whether the updates that the agent makes have them so.
+func (a *Agent) HasRowsAlone() bool { return a.learn.contexts.columns == nil }
+
 // TakesApart tells whether the updates that the agent has made took contexts apart.
 func (a *Agent) TakesApart() bool { return a.learn.state != nil }
 

@@ -33,7 +33,7 @@ type learner struct {
 
 // updateInputs are the nodes of the update graph, in the order of the arguments.
 // On a device, contexts come in rows only: columns, chosen, chosenRows, next and
-// rivals are nil.
+// rivals are nil. Columns and rivals are so too where products with them are large.
 type updateInputs struct {
 	actor, critic          []*Node // parameters and moments
 	state, stateRows       *Node   // [R, S, B], [R, B, S], where contexts and rivals are taken apart, or nil
@@ -154,6 +154,12 @@ func (in updateInputs) unpick(x *Node) *Node {
 	return Reshape(Mul(Reshape(x, in.run, in.batch, 1), picked), in.run, in.batch*in.candidates)
 }
 
+// largeProduct is how many multiplications a product of a run needs for the Go
+// backend's kernel for large matrices. That one packs what it multiplies, and takes
+// contexts from rows as fast as from columns, which then need not be laid out. The
+// kernel for small ones takes ten times as long with rows. Tests set it.
+var largeProduct = 4_194_304
+
 func newLearner(a *Agent, sessions bool) (*learner, error) {
 	c, runs, dim := a.config, a.Runs(), a.spec.Dim
 	b, m, last := c.BatchSize, a.spec.Candidates, a.actor.Network.MaskUnits()
@@ -186,6 +192,10 @@ func newLearner(a *Agent, sessions bool) (*learner, error) {
 		if *input.contexts, err = newContexts(a.backend, runs, input.n, input.dim, input.width, input.rows); err != nil {
 			return nil, err
 		}
+		many := input.contexts == &l.contexts || input.contexts == &l.rivals
+		if many && lanes(c.Hidden[0])*input.width*input.n >= largeProduct {
+			(*input.contexts).columns = nil
+		}
 	}
 	for _, input := range []struct {
 		tensor **tensors.Tensor
@@ -210,19 +220,26 @@ func newLearner(a *Agent, sessions bool) (*learner, error) {
 	l.exec, err = NewExec(a.backend, func(n []*Node) []*Node {
 		in := updateInputs{actor: n[:ka], critic: n[ka : ka+kc], batch: b, candidates: m, run: runs}
 		rest := n[ka+kc:]
-		for i, to := range []**Node{&in.columns, &in.rows, &in.chosen, &in.chosenRows, &in.picked, &in.reward,
-			&in.mask, &in.kappa, &in.actorSize, &in.actorEps, &in.criticSize, &in.criticEps} {
+		take := func(c *Contexts, columns, rows **Node) {
+			if c.columns != nil {
+				*columns, rest = rest[0], rest[1:]
+			}
+			*rows, rest = rest[0], rest[1:]
+		}
+		take(l.contexts, &in.columns, &in.rows)
+		take(l.chosen, &in.chosen, &in.chosenRows)
+		for i, to := range []**Node{&in.picked, &in.reward, &in.mask, &in.kappa, &in.actorSize, &in.actorEps, &in.criticSize, &in.criticEps} {
 			*to = rest[i]
 		}
-		rest = rest[12:]
+		rest = rest[8:]
 		if l.sarsa {
 			in.next, in.discount, in.ready, rest = rest[0], rest[1], rest[2], rest[3:]
 		}
 		if l.rivals != nil {
-			in.rivals, in.rivalRows, rest = rest[0], rest[1], rest[2:]
+			take(l.rivals, &in.rivals, &in.rivalRows)
 		}
 		if l.state != nil {
-			in.state, in.stateRows = rest[0], rest[1]
+			take(l.state, &in.state, &in.stateRows)
 		}
 		return updateGraph(c, a.estimator, a.actor.Network, a.critic.Network, in)
 	})
@@ -245,17 +262,25 @@ func (l *learner) update(a *Agent) error {
 	}
 	actorSize, actorEps := Adam{a.config.ActorRate}.Scalars(a.actor.Updates + 1)
 	criticSize, criticEps := Adam{a.config.CriticRate}.Scalars(a.critic.Updates + 1)
-	args := append(append(actor, critic...), l.contexts.Columns(), l.contexts.Rows(), l.chosen.Columns(), l.chosen.Rows(),
-		l.picked, l.reward, l.mask, scalar(a.config.Greed.At(a.steps)),
+	args := append(actor, critic...)
+	give := func(c *Contexts) {
+		if c.columns != nil {
+			args = append(args, c.columns)
+		}
+		args = append(args, c.rows)
+	}
+	give(l.contexts)
+	give(l.chosen)
+	args = append(args, l.picked, l.reward, l.mask, scalar(a.config.Greed.At(a.steps)),
 		scalar(actorSize), scalar(actorEps), scalar(criticSize), scalar(criticEps))
 	if l.sarsa {
 		args = append(args, l.next.Columns(), l.discount, l.ready)
 	}
 	if l.rivals != nil {
-		args = append(args, l.rivals.Columns(), l.rivals.Rows())
+		give(l.rivals)
 	}
 	if l.state != nil {
-		args = append(args, l.state.Columns(), l.state.Rows())
+		give(l.state)
 	}
 	results, err := l.exec.Call(args...)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/pgcr"
 )
 
@@ -117,4 +118,53 @@ func largestDifference(a, b [][]float64) float64 {
 		}
 	}
 	return largest
+}
+
+// An agent learns the same from contexts in rows and columns and from those in
+// rows alone, which products have that are large. They begin with a batch of several
+// steps, since rounding is all that there is to learn from a single one.
+func TestRowsAlone(t *testing.T) {
+	play := func(from int) []float64 {
+		defer pgcr.RowsAlone(pgcr.RowsAlone(from))
+		env, err := envs.Bernoulli{Dim: 6}.New(seeds(1, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy, err := pgcr.Config{BatchSize: 16, Hidden: []int{6, 4}, Dropout: 0.3, UpdateEvery: 16}.New(envs.Bernoulli{Dim: 6}.Spec(), seeds(5, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		actions := make([]int, 2)
+		for range 200 {
+			observation := env.Observe()
+			if err := policy.Act(actions, observation); err != nil {
+				t.Fatal(err)
+			}
+			outcome, err := env.Step(actions)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := policy.Update(envs.Transition{Observation: observation, Actions: actions, Outcome: outcome}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		agent := policy.(*pgcr.Agent)
+		// 8 units, 16 features and the rest of a row, 80 contexts
+		if want := from <= 8*16*80; agent.HasRowsAlone() != want {
+			t.Fatalf("rows alone from %d multiplications: %v", from, !want)
+		}
+		learned := make([]float64, 20)
+		if err := agent.Probabilities(learned[:10], env.Observe()); err != nil {
+			t.Fatal(err)
+		}
+		if err := agent.Values(learned[10:], env.Observe()); err != nil {
+			t.Fatal(err)
+		}
+		return learned
+	}
+	want := play(8*16*80 + 1)
+	got := play(8 * 16 * 80)
+	if d := largestDifference([][]float64{got}, [][]float64{want}); d > 1e-4 {
+		t.Errorf("probabilities and values are %v with rows alone, %v with both", got, want)
+	}
 }

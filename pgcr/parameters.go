@@ -202,6 +202,9 @@ func (w ContextWriter) Write(r, first int, contexts []float32) {
 		// A history is far from the processor, its copy is near.
 		contexts, stride = rows, width
 	}
+	if w.columns == nil {
+		return
+	}
 	columns := w.columns[r*width*w.n+first : (r+1)*width*w.n]
 	for j := range w.dim {
 		row := columns[j*w.n : j*w.n+count]

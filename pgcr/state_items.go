@@ -14,7 +14,7 @@ import (
 // context by context: i*B+b is the i-th one of step b.
 type StateItems struct {
 	State, StateRows *Node // [R, S, B], [R, B, S]
-	Items, ItemRows  *Node // [R, Width-S, C*B], [R, C*B, Width-S]
+	Items, ItemRows  *Node // [R, Width-S, C*B] or nil, [R, C*B, Width-S]
 }
 
 // minState is the size of a state, in features, from which contexts are taken
@@ -28,7 +28,13 @@ func (n Network) ForwardStateItems(params []*Node, s StateItems, mask *Node) Pas
 	size, steps := s.State.Shape().Dimensions[1], s.State.Shape().Dimensions[2]
 	all := AxisRange()
 	ofStates := matMul(Slice(params[0], all, all, AxisRange(0, size)), s.State)
-	ofItems := matMul(Slice(params[0], all, all, AxisRange(size)), s.Items)
+	weights := Slice(params[0], all, all, AxisRange(size))
+	var ofItems *Node
+	if s.Items != nil {
+		ofItems = matMul(weights, s.Items)
+	} else {
+		ofItems = matMulT(weights, s.ItemRows)
+	}
 	dims := ofItems.Shape().Dimensions
 	count := dims[2] / steps
 	repeated := make([]*Node, count)
