@@ -66,6 +66,7 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 		scores, value = forwardTogether(actor, critic, in.actor[:ka], in.critic[:kc], in.rows, in.mask)
 	} else {
 		scores = in.apply(actor, in.actor[:ka], in.columns, in.rows, in.mask)
+		value = critic.Apply(in.critic[:kc], in.chosen, in.rows, nil)
 	}
 	var rivals Pass
 	var rivalScores *Node
@@ -76,15 +77,9 @@ func updateGraph(c Config, estimator Estimator, actor, critic Network, in update
 	marginal, pull := estimator.Estimate(in.byStep(scores.Output), rivalScores, in.kappa, m)
 	marginalChosen := in.pick(marginal)
 
-	var chosenValue *Node
-	if in.chosen != nil {
-		value = critic.Forward(in.critic[:kc], in.chosen, nil)
-		chosenValue = value.Output
-	} else {
-		if value.Output == nil {
-			value = critic.ForwardRows(in.critic[:kc], in.rows, nil)
-		}
-		chosenValue = in.pick(value.Output)
+	chosenValue := value.Output
+	if in.chosen == nil { // the values are those of all contexts
+		chosenValue = in.pick(chosenValue)
 	}
 	target := in.reward
 	if in.discount != nil {
@@ -173,28 +168,26 @@ func newLearner(a *Agent, sessions bool) (*learner, error) {
 	if a.spec.State >= minState {
 		l.split = a.spec.State
 	}
+	small := func(n int) bool { return lanes(c.Hidden[0])*(Width(dim)-l.split)*n < largeProduct }
 	for _, input := range []struct {
 		contexts   **Contexts
 		n          int
 		dim, width int
+		columns    bool
 		rows       bool
 	}{
-		{&l.state, b, l.split, l.split, true},
-		{&l.contexts, b * m, dim - l.split, Width(dim) - l.split, true},
-		{&l.chosen, b, dim, Width(dim), true},
-		{&l.next, b, dim, Width(dim), false},
-		{&l.rivals, count * b, dim - l.split, Width(dim) - l.split, true},
+		{&l.state, b, l.split, l.split, true, true},
+		{&l.contexts, b * m, dim - l.split, Width(dim) - l.split, small(b * m), true},
+		{&l.chosen, b, dim, Width(dim), true, true},
+		{&l.next, b, dim, Width(dim), true, false},
+		{&l.rivals, count * b, dim - l.split, Width(dim) - l.split, small(count * b), true},
 	} {
 		if input.contexts == &l.next && !l.sarsa || input.n*input.dim == 0 {
 			continue
 		}
 		var err error
-		if *input.contexts, err = newContexts(a.backend, runs, input.n, input.dim, input.width, input.rows); err != nil {
+		if *input.contexts, err = newContexts(a.backend, runs, input.n, input.dim, input.width, input.columns, input.rows); err != nil {
 			return nil, err
-		}
-		many := input.contexts == &l.contexts || input.contexts == &l.rivals
-		if many && lanes(c.Hidden[0])*input.width*input.n >= largeProduct {
-			(*input.contexts).columns = nil
 		}
 	}
 	for _, input := range []struct {

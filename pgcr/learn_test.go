@@ -102,69 +102,40 @@ func TestUpdateForms(t *testing.T) {
 		bothForms(func() {
 			for _, host := range []bool{true, false} {
 				got := update(host)
-				if d := largestDifference(got, want); d > 1e-10 {
-					t.Errorf("dropout %v, host %v: parameters and moments differ by up to %v", dropout, host, d)
+				for i := range want {
+					if d := furthest(got[i], want[i]); d > 1e-10 {
+						t.Errorf("dropout %v, host %v: values of parameter or moment %d differ by up to %v", dropout, host, i, d)
+					}
 				}
 			}
 		})
 	}
 }
 
-func largestDifference(a, b [][]float64) float64 {
-	largest := 0.0
-	for i := range b {
-		for j := range b[i] {
-			largest = max(largest, math.Abs(a[i][j]-b[i][j]))
-		}
-	}
-	return largest
-}
-
 // An agent learns the same from contexts in rows and columns and from those in
 // rows alone, which products have that are large. They begin with a batch of several
 // steps, since rounding is all that there is to learn from a single one.
 func TestRowsAlone(t *testing.T) {
-	play := func(from int) []float64 {
+	learned := func(from int) []float64 {
 		defer pgcr.RowsAlone(pgcr.RowsAlone(from))
-		env, err := envs.Bernoulli{Dim: 6}.New(seeds(1, 2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		policy, err := pgcr.Config{BatchSize: 16, Hidden: []int{6, 4}, Dropout: 0.3, UpdateEvery: 16}.New(envs.Bernoulli{Dim: 6}.Spec(), seeds(5, 2))
-		if err != nil {
-			t.Fatal(err)
-		}
-		actions := make([]int, 2)
-		for range 200 {
-			observation := env.Observe()
-			if err := policy.Act(actions, observation); err != nil {
-				t.Fatal(err)
-			}
-			outcome, err := env.Step(actions)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := policy.Update(envs.Transition{Observation: observation, Actions: actions, Outcome: outcome}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		agent := policy.(*pgcr.Agent)
+		config := pgcr.Config{BatchSize: 16, Hidden: []int{6, 4}, Dropout: 0.3, UpdateEvery: 16}
+		g := play(t, config, envs.Bernoulli{Dim: 6}, seeds(1, 2))
+		g.choices(200)
 		// 8 units, 16 features and the rest of a row, 80 contexts
-		if want := from <= 8*16*80; agent.HasRowsAlone() != want {
+		if want := from <= 8*16*80; g.agent.HasRowsAlone() != want {
 			t.Fatalf("rows alone from %d multiplications: %v", from, !want)
 		}
-		learned := make([]float64, 20)
-		if err := agent.Probabilities(learned[:10], env.Observe()); err != nil {
+		values := make([]float64, 20)
+		if err := g.agent.Probabilities(values[:10], g.env.Observe()); err != nil {
 			t.Fatal(err)
 		}
-		if err := agent.Values(learned[10:], env.Observe()); err != nil {
+		if err := g.agent.Values(values[10:], g.env.Observe()); err != nil {
 			t.Fatal(err)
 		}
-		return learned
+		return values
 	}
-	want := play(8*16*80 + 1)
-	got := play(8 * 16 * 80)
-	if d := largestDifference([][]float64{got}, [][]float64{want}); d > 1e-4 {
+	want, got := learned(8*16*80+1), learned(8*16*80)
+	if furthest(got, want) > 1e-4 {
 		t.Errorf("probabilities and values are %v with rows alone, %v with both", got, want)
 	}
 }

@@ -120,26 +120,29 @@ func Step(params, grads []*graph.Node, size, eps *graph.Node) []*graph.Node {
 	return append(append(p, m...), v...)
 }
 
-// Contexts is an input of contexts in the two layouts that Network takes.
+// Contexts is an input of contexts in the two layouts that Network takes, or in
+// one of them.
 type Contexts struct {
 	n, dim, width int
-	columns       *tensors.Tensor // [R, Width, n]
+	columns       *tensors.Tensor // [R, Width, n], or nil
 	rows          *tensors.Tensor // [R, n, Width], or nil
 }
 
 // NewContexts makes an input of n contexts of dim features a run. withRows says
 // whether a gradient is to be taken, for which Rows is needed.
 func NewContexts(backend compute.Backend, runs, n, dim int, withRows bool) (*Contexts, error) {
-	return newContexts(backend, runs, n, dim, Width(dim), withRows)
+	return newContexts(backend, runs, n, dim, Width(dim), true, withRows)
 }
 
 // newContexts makes an input of contexts, or of a part of them, that take so many
 // rows, in which there is a 1 after the features if there is room.
-func newContexts(backend compute.Backend, runs, n, dim, width int, withRows bool) (*Contexts, error) {
+func newContexts(backend compute.Backend, runs, n, dim, width int, withColumns, withRows bool) (*Contexts, error) {
 	c := &Contexts{n: n, dim: dim, width: width}
 	var err error
-	if c.columns, err = NewInput(backend, runs, width, n); err != nil {
-		return nil, err
+	if withColumns {
+		if c.columns, err = NewInput(backend, runs, width, n); err != nil {
+			return nil, err
+		}
 	}
 	if withRows {
 		if c.rows, err = NewInput(backend, runs, n, width); err != nil {
@@ -151,7 +154,9 @@ func newContexts(backend compute.Backend, runs, n, dim, width int, withRows bool
 	}
 	return c, EditInputs([]*tensors.Tensor{c.columns, c.rows}, func(values [][]float32) {
 		for i := range runs * n {
-			values[0][(i/n*width+dim)*n+i%n] = 1
+			if withColumns {
+				values[0][(i/n*width+dim)*n+i%n] = 1
+			}
 			if withRows {
 				values[1][i*width+dim] = 1
 			}
@@ -159,7 +164,7 @@ func newContexts(backend compute.Backend, runs, n, dim, width int, withRows bool
 	})
 }
 
-// Columns is the argument for Network.Forward; nil of a nil receiver.
+// Columns is the argument for Network.Forward; nil if there is none.
 func (c *Contexts) Columns() *tensors.Tensor {
 	if c == nil {
 		return nil
@@ -175,7 +180,7 @@ func (c *Contexts) Rows() *tensors.Tensor {
 	return c.rows
 }
 
-// Writer returns a writer to the values of Columns and, unless nil, of Rows.
+// Writer returns a writer to the values of Columns and of Rows, unless nil.
 func (c *Contexts) Writer(columns, rows []float32) ContextWriter {
 	if c == nil {
 		return ContextWriter{}

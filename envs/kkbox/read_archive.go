@@ -21,6 +21,9 @@ type Unpacker interface {
 	Unpack(archive io.ReaderAt, size int64, name string) (text io.ReadCloser, total int64, err error)
 }
 
+// ErrDamaged is what errors are about archives that cannot be read.
+var ErrDamaged = errors.New("the archive is damaged or cut off, get it again")
+
 // unpack opens the file of that name in an archive, which it closes at an error.
 func unpack(f io.ReadCloser, size int64, name string, unpacker Unpacker) (text io.ReadCloser, total int64, err error) {
 	if unpacker == nil {
@@ -62,7 +65,7 @@ func randomAccess(f io.ReadCloser, size int64) (io.ReaderAt, io.Closer, error) {
 		closer.Close()
 		// The disk may be full, too.
 		if own, ok := errors.AsType[*fs.PathError](err); !ok || own.Path != temporary.Name() {
-			err = fmt.Errorf("the archive is damaged or cut off, get it again: %w", err)
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		return nil, nil, err
 	}

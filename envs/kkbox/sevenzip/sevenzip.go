@@ -67,7 +67,7 @@ func damaged(err error) error {
 	if refused, ok := errors.AsType[*lib.ReadError](err); ok && refused.Encrypted {
 		return fmt.Errorf("the archive is packed with a password, which is not asked for here: unpack it with 7-Zip: %w", err)
 	}
-	return fmt.Errorf("the archive is damaged or cut off, get it again: %w", err)
+	return fmt.Errorf("%w: %w", kkbox.ErrDamaged, err)
 }
 
 // Read checks the length and the checksum at the end of the text.

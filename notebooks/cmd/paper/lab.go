@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -221,11 +220,7 @@ func (p *program) installForUser(ctx context.Context, force bool) error {
 	if done.Before != "" && done.Before != root {
 		fmt.Fprintf(p.stdout, "it takes the place of %s\n", done.Before)
 	}
-	// What is compiled already is there in a second, and not worth a line.
-	slow := time.AfterFunc(2*time.Second, func() {
-		fmt.Fprintln(p.stderr, "compiling what its cells import (about a minute, once), so that the first cell need not")
-	})
-	defer slow.Stop()
+	defer sayIfSlow(p.stderr, "compiling what its cells import (about a minute, once), so that the first cell need not")()
 	compileForCells(ctx, root, kernel)
 	return ctx.Err()
 }

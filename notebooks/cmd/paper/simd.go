@@ -94,6 +94,13 @@ func isVectorised() bool {
 	return false
 }
 
+// sayIfSlow writes a line about what go is at, unless done is called before: what is
+// up to date is there in a second, and not worth a line.
+func sayIfSlow(w io.Writer, line string) (done func()) {
+	timer := time.AfterFunc(2*time.Second, func() { fmt.Fprintln(w, line) })
+	return func() { timer.Stop() }
+}
+
 // buildVectorised builds the program, or finds it up to date, and keeps other
 // processes from building it until unlock is called.
 func buildVectorised(ctx context.Context, root string, progress io.Writer) (binary string, unlock func() error, err error) {
@@ -110,11 +117,7 @@ func buildVectorised(ctx context.Context, root string, progress io.Writer) (bina
 			unlock()
 		}
 	}()
-	// What is up to date is there in a second, and not worth a line.
-	slow := time.AfterFunc(2*time.Second, func() {
-		fmt.Fprintln(progress, "building this program with vectorised matrix products (-simd=off does without)")
-	})
-	defer slow.Stop()
+	defer sayIfSlow(progress, "building this program with vectorised matrix products (-simd=off does without)")()
 	binary = filepath.Join(binDir, "paper-simd")
 	build := func(flags ...string) error {
 		args := slices.Concat([]string{"build", "-o", binary}, cellFlags(), flags, []string{"./notebooks/cmd/paper"})
