@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -57,7 +58,6 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	if p.stack == 0 {
 		p.stack = min((e.Runs+workers-1)/workers, 20)
 	}
-	missing := false
 	for _, c := range e.Contenders {
 		j, err := e.job(ctx, store, c, opt)
 		if err != nil {
@@ -65,10 +65,8 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		}
 		defer j.cancel()
 		p.jobs = append(p.jobs, j)
-		missing = missing || !j.serve() && !j.over()
-		j.release(nil)
 	}
-	if missing {
+	if p.load(workers) {
 		if err := store.probe(e.Name); err != nil {
 			results, _ := p.results()
 			return results, err
@@ -89,6 +87,25 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		err = errors.Join(p.stopped(e, store, ctx.Err()), err)
 	}
 	return results, err
+}
+
+// load takes from the store what it has, and tells whether something is missing.
+func (p *pool) load(workers int) bool {
+	var missing atomic.Bool
+	free := make(chan struct{}, workers)
+	var wg sync.WaitGroup
+	for _, j := range p.jobs {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			if !j.serve() && !j.over() {
+				missing.Store(true)
+			}
+			j.release(nil)
+		})
+	}
+	wg.Wait()
+	return missing.Load()
 }
 
 // stopped says what is kept of an experiment that was cancelled.

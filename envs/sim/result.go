@@ -105,20 +105,20 @@ func (r *Result) format() ([]byte, error) {
 		fmt.Fprintf(&b, "# %s: %s\n", f.key, f.text())
 	}
 	b.WriteString(columns + "\n")
-	out := csv.NewWriter(&b) // which cannot fail, as b cannot
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	rows := 0
 	for run, rewards := range r.Reward {
 		for k, reward := range rewards {
-			regret := ""
+			row := strconv.AppendInt(b.AvailableBuffer(), int64(run), 10)
+			row = strconv.AppendInt(append(row, ','), int64(r.Checkpoints[k]), 10)
+			row = strconv.AppendFloat(append(row, ','), reward, 'g', -1, 64)
+			row = append(row, ',')
 			if r.Regret != nil {
-				regret = number(r.Regret[run][k])
+				row = strconv.AppendFloat(row, r.Regret[run][k], 'g', -1, 64)
 			}
-			out.Write([]string{strconv.Itoa(run), strconv.Itoa(r.Checkpoints[k]), number(reward), regret})
+			b.Write(append(row, '\n'))
 			rows++
 		}
 	}
-	out.Flush()
 	fmt.Fprintf(&b, "%s%d rows, sha256 %x\n", ending, rows, sha256.Sum256(b.Bytes()))
 	return b.Bytes(), nil
 }

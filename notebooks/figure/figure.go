@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"image/color"
+	"image/png"
 	"io"
 	"os"
 	"path/filepath"
@@ -104,10 +105,17 @@ func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
 
 // Write writes the plot as a PNG image of the given size at DPI dots an inch.
 func Write(w io.Writer, p *plot.Plot, width, height vg.Length) error {
-	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(DPI))}
+	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(DPI))
 	// Room around the figure, so that labels do not touch a page's text.
 	p.Draw(draw.Crop(draw.New(c), 6, -10, 6, -6))
-	if _, err := c.WriteTo(w); err != nil {
+	return Encode(w, c)
+}
+
+// Encode writes what is drawn as PNG. It is quick before it is small: a notebook's
+// reader waits for it, and lines on white take a twentieth more bytes.
+func Encode(w io.Writer, c *vgimg.Canvas) error {
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	if err := encoder.Encode(w, c.Image()); err != nil {
 		return fmt.Errorf("figure: writing a PNG image: %w", err)
 	}
 	return nil

@@ -52,7 +52,7 @@ func ShowGrid(cols int, alt string, plots ...*plot.Plot) {
 		copy(grid[i], plots[i*cols:min((i+1)*cols, len(plots))])
 	}
 	height := vg.Length(rows) * gridWidth / vg.Length(cols) * gridAspect
-	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(gridWidth, height), vgimg.UseDPI(figure.DPI))}
+	c := vgimg.NewWith(vgimg.UseWH(gridWidth, height), vgimg.UseDPI(figure.DPI))
 	margin := vg.Points(8)
 	tiles := draw.Tiles{
 		Rows: rows, Cols: cols,
@@ -67,8 +67,7 @@ func ShowGrid(cols int, alt string, plots ...*plot.Plot) {
 		}
 	}
 	var png bytes.Buffer
-	_, err := c.WriteTo(&png)
-	Check(err)
+	Check(figure.Encode(&png, c))
 	showPNG(png.Bytes(), alt, gridWidth, height)
 }
 
