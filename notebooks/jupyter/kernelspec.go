@@ -97,12 +97,22 @@ const commands = "bin"
 // told them by a notebook only, and the environment's are the notebook's to set.
 // It collects its garbage later, which links a cell sooner.
 func (k Kernel) goCommand() string {
-	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 	var flags strings.Builder
 	for _, f := range k.BuildFlags {
-		flags.WriteString(" " + quote(f))
+		flags.WriteString(" " + shellWord(f))
 	}
-	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", quote(k.Go), flags.String())
+	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", shellWord(k.Go), flags.String())
+}
+
+func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// after is the kernel as one that begins to work when the file is gone. Its
+// kernelspec may be in use before the program is there.
+func (k Kernel) after(file, folder string) (Kernel, error) {
+	wait := filepath.Join(folder, "gonb-when-built")
+	text := fmt.Sprintf("#!/bin/sh\nwhile [ -e %s ]; do sleep 0.1; done\nexec %s \"$@\"\n", shellWord(file), shellWord(k.Program))
+	k.Program = wait
+	return k, replace(wait, text, 0o755)
 }
 
 // write makes a kernelspec's folder.

@@ -30,6 +30,11 @@ type Options struct {
 	Env    []string  // NAME=value settings of the server and so of its kernels
 	Log    io.Writer // what Jupyter says about its work; nil: nowhere
 
+	// Prepare makes the kernel's program, where it is not there yet, while Jupyter
+	// starts and its pages are looked at: kernels that are started before it is
+	// done wait. It ends when ctx does. Its error ends the server and is Serve's.
+	Prepare func(ctx context.Context) error
+
 	// Ready is called when pages are there.
 	Ready func(Server)
 }
@@ -86,6 +91,39 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 		return fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	if opt.Prepare == nil {
+		return serve(ctx, p, opt, dir)
+	}
+
+	preparing := filepath.Join(dir, "preparing")
+	if err := replace(preparing, "", 0o644); err != nil {
+		return err
+	}
+	if opt.Kernel, err = opt.Kernel.after(preparing, dir); err != nil {
+		return err
+	}
+	served, end := context.WithCancel(ctx)
+	defer end()
+	prepared := make(chan error, 1)
+	go func() {
+		err := opt.Prepare(served)
+		// Also after a failure: a kernel that waits must end with the server.
+		os.Remove(preparing)
+		if err != nil {
+			end()
+		}
+		prepared <- err
+	}()
+	err = serve(served, p, opt, dir)
+	end()
+	if failed := <-prepared; err == nil && ctx.Err() == nil && !errors.Is(failed, context.Canceled) {
+		return failed
+	}
+	return err
+}
+
+// serve does so with what it has to write in the folder dir.
+func serve(ctx context.Context, p Program, opt Options, dir string) error {
 	// What the kernels have in their environment and nothing else has.
 	mark := "CONTEXTREC_LAB=" + dir
 	opt.Kernel.Env = append(slices.Clip(opt.Kernel.Env), mark)
@@ -173,6 +211,10 @@ func arguments(opt Options) []string {
 	}
 	if os.Geteuid() == 0 {
 		args = append(args, "--allow-root")
+	}
+	if opt.Prepare != nil {
+		// How long a kernel may be silent: its program may take minutes to build.
+		args = append(args, "--MappingKernelManager.kernel_info_timeout=3600")
 	}
 	return args
 }

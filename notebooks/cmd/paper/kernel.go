@@ -29,13 +29,16 @@ var kernelPrograms = []string{"gonb", "goimports", "nbrun"}
 // stampFile names, in the folder of the programs, what they were built from.
 const stampFile = ".built-from"
 
+// programsOf is the folder of what a clone of this repository builds for itself.
+func programsOf(root string) string { return filepath.Join(root, "notebooks", ".bin") }
+
 // installKernel builds the programs that execute notebooks, in the versions
-// that notebooks/kernel/go.mod pins, into notebooks/.bin and returns that
-// folder. Where they are there already it only reads a few files. One process
+// that notebooks/kernel/go.mod pins, into the folder of the clone's programs, which
+// it returns. Where they are there already it only reads a few files. One process
 // builds and others wait for it.
 func installKernel(ctx context.Context, root string, progress io.Writer) (binDir string, err error) {
 	source := filepath.Join(root, "notebooks", "kernel")
-	binDir = filepath.Join(root, "notebooks", ".bin")
+	binDir = programsOf(root)
 	stamp, err := kernelStamp(source)
 	if err != nil {
 		return "", fmt.Errorf("sources of the notebook kernel: %w", err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -74,7 +75,7 @@ func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
 	if err != nil {
 		return err
 	}
-	kernel, err := p.kernel(ctx, root)
+	kernel, err := kernelOf(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -82,6 +83,19 @@ func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
 	stderr := &lockedWriter{w: p.stderr}
 	if f.log {
 		opt.Log = stderr
+	}
+	built := make(chan struct{})
+	opt.Prepare = func(ctx context.Context) error {
+		begin := time.Now()
+		_, err := p.install(ctx, root, stderr)
+		if err != nil {
+			return err
+		}
+		if time.Since(begin) > time.Second {
+			fmt.Fprintln(stderr, "the notebook kernel is built: cells run")
+		}
+		close(built)
+		return nil
 	}
 	// A terminal that is closed ends it too.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
@@ -99,7 +113,13 @@ func (p *program) lab(ctx context.Context, names []string, f labFlags) error {
 		if s.Open {
 			fmt.Fprintln(stderr, "warning: your settings of Jupyter let in everybody on this machine, without a token")
 		}
-		begun.Go(func() { compileForCells(served, root, kernel) })
+		begun.Go(func() {
+			select {
+			case <-built:
+				compileForCells(served, root, kernel)
+			case <-served.Done():
+			}
+		})
 		if f.browser || !f.noBrowser && jupyter.HasDisplay() {
 			begun.Go(func() {
 				if err := jupyter.OpenBrowser(served, page); err != nil && served.Err() == nil {
@@ -144,16 +164,13 @@ func hasKernel() error {
 	return nil
 }
 
-// kernel builds the kernel and says how it is started.
-func (p *program) kernel(ctx context.Context, root string) (jupyter.Kernel, error) {
+// kernelOf says how the kernel of a clone is started, once it is built.
+func kernelOf(ctx context.Context, root string) (jupyter.Kernel, error) {
 	goPath, err := goProgram()
 	if err != nil {
 		return jupyter.Kernel{}, err
 	}
-	binDir, err := p.install(ctx, root, p.stderr)
-	if err != nil {
-		return jupyter.Kernel{}, err
-	}
+	binDir := programsOf(root)
 	return jupyter.Kernel{
 		Repository: root,
 		Program:    filepath.Join(binDir, "gonb"), Go: goPath, BuildFlags: cellFlags(),
@@ -208,8 +225,11 @@ func (p *program) installForUser(ctx context.Context, force bool) error {
 	if err != nil {
 		return err
 	}
-	kernel, err := p.kernel(ctx, root)
+	kernel, err := kernelOf(ctx, root)
 	if err != nil {
+		return err
+	}
+	if _, err := p.install(ctx, root, p.stderr); err != nil {
 		return err
 	}
 	done, err := kernel.Install(force)

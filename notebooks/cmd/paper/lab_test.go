@@ -26,7 +26,7 @@ func withJupyter(t *testing.T, s *shell) (started string) {
 	started = filepath.Join(bin, "started")
 	lab := `#!/bin/sh
 if [ "$1" = --version ]; then echo 4.2.5; exit; fi
-{ echo "$*"; env; cat "$JUPYTER_PATH/kernels/gonb/kernel.json" "$JUPYTER_PATH/kernels/gonb/bin/go"; } > '` + started + `'
+{ echo "$*"; env; cat "$JUPYTER_PATH/kernels/gonb/kernel.json" "$JUPYTER_PATH/kernels/gonb/bin/go" "$JUPYTER_PATH/gonb-when-built"; } > '` + started + `'
 trap 'exit 0' TERM
 echo some news
 echo '{"url": "http://127.0.0.1:8888/", "token": "'$FAKE_TOKEN'", "password": '$FAKE_PASSWORD'}' > "$JUPYTER_RUNTIME_DIR/jpserver-1.json"
@@ -112,8 +112,8 @@ func TestLab(t *testing.T) {
 		"JupyterLab 4.2.5 has the notebooks, until Ctrl-C, at\nhttp://127.0.0.1:8888/lab?token=secret\n",
 		"--notebook-dir="+filepath.Join(root, "notebooks"),
 		// What the headless runner gives a cell, this kernel gives it too.
-		filepath.Join(s.dir, "programs", "gonb"), `"GOFLAGS": "-mod=readonly"`, `"GOMLX_NO_AUTO_INSTALL": "1"`, "build '"+strings.Join(cellFlags(), "' '")+"'",
-		"/bin:"+filepath.Join(s.dir, "programs")+":",
+		filepath.Join(root, "notebooks", ".bin", "gonb"), `"GOFLAGS": "-mod=readonly"`, `"GOMLX_NO_AUTO_INSTALL": "1"`, "build '"+strings.Join(cellFlags(), "' '")+"'",
+		"/bin:"+filepath.Join(root, "notebooks", ".bin")+":",
 	)
 	// Flags are settings of the notebooks.
 	out := filepath.Join(s.dir, "elsewhere")

@@ -104,7 +104,7 @@ func sayIfSlow(w io.Writer, line string) (done func()) {
 // buildVectorised builds the program, or finds it up to date, and keeps other
 // processes from building it until unlock is called.
 func buildVectorised(ctx context.Context, root string, progress io.Writer) (binary string, unlock func() error, err error) {
-	binDir := filepath.Join(root, "notebooks", ".bin")
+	binDir := programsOf(root)
 	if err := os.MkdirAll(binDir, 0o777); err != nil {
 		return "", nil, err
 	}
