@@ -3,7 +3,7 @@
 #
 #	notebooks/cmd/gpu-check.sh PAPER TESTS [OUT]
 #
-# PAPER is the program built with the tag xla, TESTS the tests of pgcr/ondevice,
+# PAPER is the program, cmd/paper/program built with the tag xla, TESTS the tests of pgcr/ondevice,
 # built with the tag xla by go test -c. It uses the PJRT plugin and CUDA's
 # libraries of JAX's wheel, unless PJRT_PLUGIN_LIBRARY_PATH names others, and times
 # JAX beside this program. OUT, if given, keeps what XLA made of the loops, which
@@ -62,7 +62,7 @@ if [ "$backend" != xla:cuda ]; then
 fi
 # run SCALE [SECONDS]: so much of it, interrupted after that time.
 run() {
-	timeout -s INT -k 15 "$(at_most "${2:-60}")" "$paper" -simd=off -ondevice=on -out "$folder/out" \
+	timeout -s INT -k 15 "$(at_most "${2:-60}")" "$paper" -ondevice=on -out "$folder/out" \
 		run "$experiment" -scale "$1" -only "$contender" >"$folder/stdout" 2>"$folder/stderr"
 }
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
@@ -96,19 +96,19 @@ fi
 echo "== times"
 times=$folder/times.csv
 export XLA_PYTHON_CLIENT_PREALLOCATE=false # JAX leaves memory to this program
-timeout "$(at_most 150)" "$paper" -simd=off bench -time 0.5s -only '/(update|step)/.*/device$' -format csv >"$times"
+timeout "$(at_most 150)" "$paper" bench -time 0.5s -only '/(update|step)/.*/device$' -format csv >"$times"
 # Without machine and version; commas within quotes do not separate.
 sed -E 's/^(("[^"]*"|[^,"]*),){2}//' "$times" | tail -n 40
 if [ -n "$out" ]; then
 	echo "== what XLA made of it"
 	mkdir -p "$out" && cp "$times" "$out"
-	XLA_FLAGS="--xla_dump_to=$out/hlo --xla_dump_hlo_as_text" timeout 60 "$paper" -simd=off bench -time 0.2s -only "/update/xla" 2>&1 | tail -n 5
+	XLA_FLAGS="--xla_dump_to=$out/hlo --xla_dump_hlo_as_text" timeout 60 "$paper" bench -time 0.2s -only "/update/xla" 2>&1 | tail -n 5
 	(cd "$out/hlo" && ls | wc -l && tar czf ../hlo.tar.gz $(ls | grep -E 'after_optimizations.txt$|thunk' | head -60)) && rm -rf "$out/hlo"
 	for flags in "--xla_gpu_enable_command_buffer=" \
 		"--xla_gpu_graph_min_graph_size=1" \
 		"--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE" \
 		"--xla_gpu_enable_triton_gemm=false"; do
 		echo "-- $flags"
-		XLA_FLAGS=$flags timeout 40 "$paper" -simd=off bench -time 0.2s -only "/update/xla" 2>&1 | tail -n 5
+		XLA_FLAGS=$flags timeout 40 "$paper" bench -time 0.2s -only "/update/xla" 2>&1 | tail -n 5
 	done
 fi

@@ -55,7 +55,7 @@ func open(t *testing.T, out string) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template, err := nbformat.Read(filepath.Join(notebooks, "cmd", "paper", "testdata", "template.ipynb"))
+	template, err := nbformat.Read(filepath.Join(notebooks, "cmd", "paper", "program", "testdata", "template.ipynb"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
+
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
@@ -85,7 +87,7 @@ func outFolder() string {
 		if dir == "" {
 			dir = Must(os.Getwd())
 		}
-		root, err := paper.Root(dir)
+		root, err := clone.Root(dir)
 		if err != nil {
 			Check(fmt.Errorf("%w, or set PAPER_OUT to the folder for results", err))
 		}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
+
 	"github.com/contextrec/contextrec/notebooks/figure"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
@@ -14,7 +16,7 @@ func Timings() [][]paper.Timing {
 	if dir == "" {
 		dir = Must(os.Getwd())
 	}
-	root := Must(paper.Root(dir))
+	root := Must(clone.Root(dir))
 	return paper.TimingOrigins(Must(paper.StoredTimings(filepath.Join(root, filepath.FromSlash(paper.SpeedFolder)))))
 }
 

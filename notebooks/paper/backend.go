@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
+
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/gobackend" // the backend that needs nothing but Go
 
@@ -86,9 +88,9 @@ func Options() sim.Options {
 // simd matters for speed and rounding.
 func provenance(info *debug.BuildInfo) (version, experiments string) {
 	version = info.Main.Version
-	if info.Main.Path != module {
+	if info.Main.Path != clone.Module {
 		for _, dep := range info.Deps {
-			if dep.Path == module {
+			if dep.Path == clone.Module {
 				version = dep.Version
 			}
 		}
@@ -106,7 +108,7 @@ func provenance(info *debug.BuildInfo) (version, experiments string) {
 	}
 	if version == "" || version == "(devel)" {
 		version = "devel"
-		if revision != "" && info.Main.Path == module {
+		if revision != "" && info.Main.Path == clone.Module {
 			version = revision[:min(12, len(revision))]
 			if modified {
 				version += "+dirty"

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
+
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
@@ -203,7 +205,7 @@ func TestIncompleteTheory(t *testing.T) {
 
 // The published study is complete and unharmed.
 func TestPublishedTheory(t *testing.T) {
-	root, err := paper.Root(".")
+	root, err := clone.Root(".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
+
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
@@ -128,7 +130,7 @@ func TestMixedTimings(t *testing.T) {
 
 // What is published can be read.
 func TestPublishedTimings(t *testing.T) {
-	root, err := paper.Root(".")
+	root, err := clone.Root(".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
+
 	"golang.org/x/net/html"
 
 	"github.com/contextrec/contextrec/notebooks/paper"
@@ -27,7 +29,7 @@ import (
 // The repository's notebooks and figures become pages in which everything leads
 // somewhere, is described, and comes from the site itself.
 func TestRepository(t *testing.T) {
-	root, err := paper.Root(".")
+	root, err := clone.Root(".")
 	if err != nil {
 		t.Fatal(err)
 	}

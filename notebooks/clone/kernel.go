@@ -1,0 +1,144 @@
+package clone
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// kernelPrograms are what a notebook is executed with: the kernel, the program
+// that it completes imports with, and the one that drives it.
+var kernelPrograms = []string{"gonb", "goimports", "nbrun"}
+
+// stampFile names, in the folder of the programs, what they were built from.
+const stampFile = ".built-from"
+
+// Programs is the folder of what a clone of this repository builds for itself.
+func Programs(root string) string { return filepath.Join(root, "notebooks", ".bin") }
+
+// InstallKernel builds the programs that execute notebooks, in the versions
+// that notebooks/kernel/go.mod pins, into [Programs]. Where they are there already it only reads a few files. One process
+// builds and others wait for it.
+func InstallKernel(ctx context.Context, root string, progress io.Writer) error {
+	source := filepath.Join(root, "notebooks", "kernel")
+	binDir := Programs(root)
+	stamp, err := kernelStamp(source)
+	if err != nil {
+		return fmt.Errorf("sources of the notebook kernel: %w", err)
+	}
+	if isBuiltFrom(binDir, stamp) {
+		return nil
+	}
+	if _, err := GoProgram(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(binDir, 0o777); err != nil {
+		return fmt.Errorf("folder of the notebook kernel: %w", err)
+	}
+	unlock, err := lock(ctx, filepath.Join(binDir, ".kernel.lock"), "the notebook kernel", 0, progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if isBuiltFrom(binDir, stamp) {
+		return nil
+	}
+
+	fmt.Fprintln(progress, "building the notebook kernel (about a minute, once)")
+	// Without a stamp, a build that does not end well is done again.
+	if err := os.Remove(filepath.Join(binDir, stampFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("folder of the notebook kernel: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "install", "tool", "./nbrun")
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "PWD="+source, "GOBIN="+binDir, "GOWORK=off", "GOFLAGS=-mod=readonly")
+	Interruptible(cmd)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("building the notebook kernel with go install: %w\n%s", err, bytes.TrimSpace(text))
+	}
+	if err := os.WriteFile(filepath.Join(binDir, stampFile), []byte(stamp), 0o666); err != nil {
+		return fmt.Errorf("folder of the notebook kernel: %w", err)
+	}
+	return nil
+}
+
+// lock waits until no other process builds what, which the file stands for. After
+// some patience it says so.
+func lock(ctx context.Context, file, what string, patience time.Duration, progress io.Writer) (unlock func() error, err error) {
+	lock := flock.New(file)
+	ok, err := lock.TryLock()
+	if err == nil && !ok {
+		said := time.AfterFunc(patience, func() { fmt.Fprintf(progress, "another process builds %s: waiting for it\n", what) })
+		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
+		said.Stop()
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking %s to build %s: %w", file, what, err)
+	}
+	return lock.Unlock, nil
+}
+
+// kernelStamp identifies what the programs are built from: the sources with the
+// pinned versions in go.mod and go.sum, and the compiler.
+func kernelStamp(source string) (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	files := os.DirFS(source)
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name := d.Name()
+		if strings.HasSuffix(name, "_test.go") || !strings.HasSuffix(name, ".go") && name != "go.mod" && name != "go.sum" {
+			return nil
+		}
+		data, err := fs.ReadFile(files, path)
+		fmt.Fprintf(h, "%s %x\n", path, sha256.Sum256(data))
+		return err
+	})
+	return fmt.Sprintf("%x\n", h.Sum(nil)), err
+}
+
+func isBuiltFrom(binDir, stamp string) bool {
+	for _, name := range kernelPrograms {
+		if info, err := os.Stat(filepath.Join(binDir, name)); err != nil || !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	have, err := os.ReadFile(filepath.Join(binDir, stampFile))
+	return err == nil && string(have) == stamp
+}
+
+// GoProgram is the path of the go command.
+func GoProgram() (string, error) {
+	path, err := exec.LookPath("go")
+	if err != nil {
+		return "", errors.New("go is not on PATH: it builds the program, the kernel and each cell")
+	}
+	return path, nil
+}
+
+// Interruptible lets a command end in its own way when its context is
+// cancelled: nbrun ends the kernel and removes its files.
+func Interruptible(cmd *exec.Cmd) {
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+}
