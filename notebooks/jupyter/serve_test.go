@@ -249,6 +249,90 @@ func TestServeEndsByItself(t *testing.T) {
 	}
 }
 
+// Pages are there before the kernel is, and kernels wait for it.
+func TestServePrepare(t *testing.T) {
+	p, opt := fakeLab(t)
+	program := filepath.Join(t.TempDir(), "programs of the clone", "gonb")
+	opt.Kernel.Program = program
+	runs := filepath.Join(t.TempDir(), "runs")
+	build := make(chan struct{})
+	opt.Prepare = func(ctx context.Context) error {
+		select {
+		case <-build:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		script(t, filepath.Dir(program), "gonb", `echo "$0 $*" > `+runs+".new; mv "+runs+".new "+runs)
+		return nil
+	}
+	s := serve(t, p, opt)
+	if has := get(t, s.URL("")); !slices.Contains(has.Args, "--MappingKernelManager.kernel_info_timeout=3600") {
+		t.Errorf("the server gives a kernel that is built no time: %q", has.Args)
+	}
+	ask(t, s, "/kernel")
+	time.Sleep(300 * time.Millisecond)
+	if _, err := os.Stat(runs); err == nil {
+		t.Error("a kernel runs before it is built")
+	}
+	close(build)
+	var text []byte
+	for deadline := time.Now().Add(20 * time.Second); len(text) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		text, _ = os.ReadFile(runs)
+	}
+	if want := program + " --kernel {connection_file}\n"; string(text) != want {
+		t.Errorf("the kernel that waited runs as %q, want %q", text, want)
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// However a server ends, the kernel's building ends with it, and what waits does.
+func TestServePrepareEnds(t *testing.T) {
+	p, opt := fakeLab(t)
+	opt.Kernel.Program = filepath.Join(t.TempDir(), "gonb")
+	ended := false
+	opt.Prepare = func(ctx context.Context) error {
+		<-ctx.Done()
+		time.Sleep(50 * time.Millisecond)
+		ended = true
+		return ctx.Err()
+	}
+	for _, end := range []func(served) error{
+		func(s served) error { return s.stop() },
+		func(s served) error { ask(t, s, "/stop"); return <-s.done },
+	} {
+		ended = false
+		s := serve(t, p, opt)
+		ask(t, s, "/kernel")
+		if err := end(s); err != nil || !ended {
+			t.Errorf("error is %v, the building has ended: %v", err, ended)
+		}
+	}
+	s := serve(t, p, opt)
+	http.Get(strings.Replace(s.URL(""), "/lab", "/fail", 1)) // has no answer
+	if err := <-s.done; err == nil || !strings.Contains(err.Error(), "JupyterLab ended by itself (exit status 7)") {
+		t.Errorf("error of a server that fails is %v", err)
+	}
+	// A kernel that cannot be built ends the server, early and late.
+	for _, after := range []time.Duration{0, time.Second} {
+		failed := errors.New("undefined: undefined")
+		opt.Prepare = func(context.Context) error {
+			time.Sleep(after)
+			return failed
+		}
+		if err := jupyter.Serve(t.Context(), p, opt); err != failed {
+			t.Errorf("error is %v, want %v", err, failed)
+		}
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
 func TestServeIsCancelledBeforeItIsThere(t *testing.T) {
 	p, opt := fakeLab(t)
 	ctx, cancel := context.WithCancel(t.Context())
