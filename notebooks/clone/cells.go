@@ -16,12 +16,21 @@ import (
 // half the time that go build takes. The tags are those of this process's program,
 // and two more.
 func CellFlags() []string {
-	var settings []debug.BuildSetting
-	if info, ok := debug.ReadBuildInfo(); ok {
-		settings = info.Settings
-	}
-	return []string{"-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-tags=" + cellTags(settings)}
+	return []string{"-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-tags=" + cellTags(buildSettings())}
 }
+
+// buildSettings are those of this process's program.
+func buildSettings() []debug.BuildSetting {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	return info.Settings
+}
+
+// cellGoFlags is the value of GOFLAGS with which cells are compiled, whatever it is
+// elsewhere.
+const cellGoFlags = "-mod=readonly"
 
 // KernelEnv are the settings of a kernel, which make a cell what it is whoever
 // runs it. On PATH are the kernel's programs and Go, then what this process has.
@@ -29,7 +38,7 @@ func KernelEnv(ctx context.Context, binDir, goPath string) []string {
 	path := []string{binDir, filepath.Dir(goPath), os.Getenv("PATH")}
 	env := []string{
 		"PATH=" + strings.Join(path, string(filepath.ListSeparator)),
-		"GOFLAGS=-mod=readonly",
+		"GOFLAGS=" + cellGoFlags,
 		// A cell must not load hundreds of megabytes from the network by itself.
 		"GOMLX_NO_AUTO_INSTALL=1",
 	}
@@ -74,7 +83,7 @@ func hasExperiment(ctx context.Context, name string) bool {
 func CompileForCells(ctx context.Context, root string) {
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, CellFlags(), []string{"./notebooks/nb", "./envs/..."})...)
 	cmd.Dir = root
-	cmd.Env = append(append(os.Environ(), CellEnv(ctx)...), "GOFLAGS=-mod=readonly", "PWD="+root, "GOWORK=off")
+	cmd.Env = append(append(os.Environ(), CellEnv(ctx)...), "GOFLAGS="+cellGoFlags, "PWD="+root, "GOWORK=off")
 	Interruptible(cmd)
 	cmd.Run()
 }

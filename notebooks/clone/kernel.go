@@ -29,8 +29,8 @@ const stampFile = ".built-from"
 func Programs(root string) string { return filepath.Join(root, "notebooks", ".bin") }
 
 // InstallKernel builds the programs that execute notebooks, in the versions
-// that notebooks/kernel/go.mod pins, into [Programs]. Where they are there already it only reads a few files. One process
-// builds and others wait for it.
+// that notebooks/kernel/go.mod pins, into [Programs]. Where they are there already
+// it only reads a few files. One process builds and others wait for it.
 func InstallKernel(ctx context.Context, root string, progress io.Writer) error {
 	source := filepath.Join(root, "notebooks", "kernel")
 	binDir := Programs(root)
@@ -77,20 +77,26 @@ func InstallKernel(ctx context.Context, root string, progress io.Writer) error {
 	return nil
 }
 
+// HasKernel tells whether the kernel is there and up to date.
+func HasKernel(root string) bool {
+	stamp, err := kernelStamp(filepath.Join(root, "notebooks", "kernel"))
+	return err == nil && isBuiltFrom(Programs(root), stamp)
+}
+
 // lock waits until no other process builds what, which the file stands for. After
-// some patience it says so.
+// some patience it says so. Where the file system has no locks, everybody gets it.
 func lock(ctx context.Context, file, what string, patience time.Duration, progress io.Writer) (unlock func() error, err error) {
-	lock := flock.New(file)
+	lock := flock.New(file, flock.SetPermissions(0o666))
 	ok, err := lock.TryLock()
 	if err == nil && !ok {
-		said := time.AfterFunc(patience, func() { fmt.Fprintf(progress, "another process builds %s: waiting for it\n", what) })
+		done := say(progress, patience, "another process builds "+what+": waiting for it")
 		_, err = lock.TryLockContext(ctx, 100*time.Millisecond)
-		said.Stop()
+		done()
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, fmt.Errorf("locking %s to build %s: %w", file, what, err)
 	}
 	return lock.Unlock, nil
@@ -136,8 +142,8 @@ func GoProgram() (string, error) {
 	return path, nil
 }
 
-// Interruptible lets a command end in its own way when its context is
-// cancelled: nbrun ends the kernel and removes its files.
+// Interruptible lets a command end in its own way, and remove its files, when its
+// context is cancelled.
 func Interruptible(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second

@@ -141,4 +141,3 @@ func TestCellTags(t *testing.T) {
 		}
 	}
 }
-

@@ -3,8 +3,8 @@
 #
 #	notebooks/cmd/gpu-check.sh PAPER TESTS [OUT]
 #
-# PAPER is the program, cmd/paper/program built with the tag xla, TESTS the tests of pgcr/ondevice,
-# built with the tag xla by go test -c. It uses the PJRT plugin and CUDA's
+# PAPER is the program of notebooks/cmd/paper/program, built with the tag xla,
+# TESTS the tests of pgcr/ondevice, built with it by go test -c. It uses the PJRT plugin and CUDA's
 # libraries of JAX's wheel, unless PJRT_PLUGIN_LIBRARY_PATH names others, and times
 # JAX beside this program. OUT, if given, keeps what XLA made of the loops, which
 # takes two minutes more.

@@ -214,7 +214,7 @@ func arguments(opt Options) []string {
 	}
 	if opt.Prepare != nil {
 		// How long a kernel may be silent: its program may take minutes to build.
-		args = append(args, "--MappingKernelManager.kernel_info_timeout=3600")
+		args = append(args, "--MappingKernelManager.kernel_info_timeout=600")
 	}
 	return args
 }

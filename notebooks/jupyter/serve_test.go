@@ -266,7 +266,7 @@ func TestServePrepare(t *testing.T) {
 		return nil
 	}
 	s := serve(t, p, opt)
-	if has := get(t, s.URL("")); !slices.Contains(has.Args, "--MappingKernelManager.kernel_info_timeout=3600") {
+	if has := get(t, s.URL("")); !slices.Contains(has.Args, "--MappingKernelManager.kernel_info_timeout=600") {
 		t.Errorf("the server gives a kernel that is built no time: %q", has.Args)
 	}
 	ask(t, s, "/kernel")

@@ -11,10 +11,9 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

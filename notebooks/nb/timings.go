@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"github.com/contextrec/contextrec/notebooks/figure"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )

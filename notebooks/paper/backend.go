@@ -8,12 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/gobackend" // the backend that needs nothing but Go
 
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/clone"
 )
 
 // Importing this package decides where the networks are computed: by the pure Go

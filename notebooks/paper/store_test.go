@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

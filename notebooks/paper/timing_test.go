@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

@@ -18,10 +18,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"golang.org/x/net/html"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/paper"
 	"github.com/contextrec/contextrec/notebooks/site"
 )

@@ -47,10 +47,12 @@
 // goes on from there; a second Ctrl-C stops at once, and loses what is under
 // way. Several processes may share an output folder.
 //
-// What computes is in a program of its own, in the folder program, which paper
-// builds in the form of notebooks' cells and becomes: the first time that takes a
-// minute or two. On amd64 that has Go's vectorised matrix products, unless
-// GOEXPERIMENT is set.
+// What computes is a program of its own, in the folder program, which paper builds
+// with the flags of notebooks' cells and then turns into: the first time that takes
+// a minute or two. On amd64 it has Go's vectorised matrix products, unless
+// GOEXPERIMENT is set. So paper needs Go, and a working directory in a clone of this
+// repository or in a module that requires that program; the program itself, built by
+// go build, needs neither.
 //
 // The exit status is 0, or 1 when something failed, 2 when the command line is
 // wrong, and 130 when it was interrupted.
@@ -78,18 +80,26 @@ func main() {
 func commands(h *cli.Host, args []string) *cobra.Command {
 	root := h.Root()
 	root.AddCommand(h.Lab(), h.Kernel())
-	for _, d := range cli.OfProgram {
-		root.AddCommand(&cobra.Command{
-			Use: d.Use, Short: d.Short,
-			DisableFlagParsing: true,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				status, err := clone.Become(cmd.Context(), args, h.Stderr)
-				if err == nil {
-					os.Exit(status)
-				}
-				return err
-			},
-		})
+	handOver := func(cmd *cobra.Command, _ []string) error {
+		status, err := clone.Become(cmd.Context(), args, h.Stderr)
+		if err == nil {
+			os.Exit(status)
+		}
+		return err
 	}
+	for _, d := range cli.OfProgram {
+		root.AddCommand(&cobra.Command{Use: d.Use, Short: d.Short, DisableFlagParsing: true, RunE: handOver})
+	}
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Say more about a command",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			about, _, err := root.Find(names)
+			if err == nil && about.DisableFlagParsing {
+				return handOver(cmd, names)
+			}
+			return about.Help()
+		},
+	})
 	return root
 }

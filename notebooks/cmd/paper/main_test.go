@@ -19,13 +19,17 @@ func TestWithoutProgram(t *testing.T) {
 	}{
 		{"", 0, "Usage:", ""},
 		{"-h", 0, "reproduce   Run everything but music", ""},
+		{"help", 0, "reproduce   Run everything but music", ""},
 		{"help lab", 0, "Open the notebooks", ""},
+		{"help kernel install", 0, "Declare the kernel", ""},
+		{"help nothing", 0, "Usage:", ""},
 		{"lap", 2, "", `unknown command "lap" for "paper"`},
 		{"lab a b", 2, "", "paper lab wants one notebook at most"},
 		{"-scale 0 lab", 2, "", "-scale is 0, want a positive number"},
 		{"kernel", 2, "", "paper kernel install"},
 		// And the program is built for everything else.
 		{"list", 1, "", "go is not on PATH: it builds the program"},
+		{"help run", 1, "", "go is not on PATH: it builds the program"},
 		{"run -h", 1, "", "go is not on PATH: it builds the program"},
 		{"run -elephant 1", 1, "", "go is not on PATH: it builds the program"},
 		{"-scale 0.1 plot", 1, "", "go is not on PATH: it builds the program"},

@@ -15,13 +15,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/gomlx/compute"
 	"github.com/spf13/cobra"
 
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/paper"
 	"github.com/contextrec/contextrec/pgcr"
 	"github.com/contextrec/contextrec/pgcr/ondevice"

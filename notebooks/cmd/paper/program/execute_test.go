@@ -19,9 +19,8 @@ import (
 	"github.com/contextrec/contextrec/notebooks/clone"
 )
 
-// kernelFolder is installKernel's for this repository. Tests that only use the
-// kernel share it with the command line, for building takes a minute the first
-// time.
+// kernelFolder builds this repository's kernel. Tests that only use it share it with
+// the command line, for building takes a minute the first time.
 func kernelFolder(t *testing.T) (root, binDir string) {
 	t.Helper()
 	root, err := clone.Root(".")

@@ -12,8 +12,6 @@ import (
 	"github.com/contextrec/contextrec/notebooks/clone"
 )
 
-const module = "github.com/contextrec/contextrec"
-
 // allowed are the imports of every package of the module, direct or not: of
 // packages of this module by folder, of others by prefix. Packages that are not
 // listed are refused, so that a new one finds its place here.
@@ -100,7 +98,7 @@ func TestImports(t *testing.T) {
 		deps[p.ImportPath], standard[p.ImportPath] = p.Deps, p.Standard
 	}
 	for path, imports := range deps {
-		folder, ours := strings.CutPrefix(path, module+"/")
+		folder, ours := strings.CutPrefix(path, clone.Module+"/")
 		if !ours {
 			continue
 		}
@@ -110,7 +108,7 @@ func TestImports(t *testing.T) {
 			continue
 		}
 		for _, i := range imports {
-			if f, ours := strings.CutPrefix(i, module+"/"); ours {
+			if f, ours := strings.CutPrefix(i, clone.Module+"/"); ours {
 				if !slices.Contains(rule.folders, f) {
 					t.Errorf("%s imports %s", folder, f)
 				}
@@ -120,7 +118,7 @@ func TestImports(t *testing.T) {
 		}
 	}
 	for folder := range allowed {
-		if _, there := deps[module+"/"+folder]; !there {
+		if _, there := deps[clone.Module+"/"+folder]; !there {
 			t.Errorf("package %s is gone", folder)
 		}
 	}

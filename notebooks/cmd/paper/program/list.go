@@ -7,11 +7,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

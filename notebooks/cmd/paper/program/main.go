@@ -10,12 +10,11 @@ import (
 	"io"
 	"os"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

@@ -88,7 +88,6 @@ type shell struct {
 	out, err bytes.Buffer
 	dir      string
 	executed []string // notebooks and their environment
-
 }
 
 func newShell(t *testing.T) *shell { return newShellIn(t, t.TempDir()) }

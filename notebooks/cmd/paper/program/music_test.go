@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
@@ -173,7 +172,7 @@ func parseCell(source string) (cell declared) {
 	for _, i := range f.Imports {
 		path := strings.Trim(i.Path.Value, `"`)
 		first, _, _ := strings.Cut(path, "/")
-		if strings.Contains(first, ".") && !strings.HasPrefix(path, module+"/") {
+		if strings.Contains(first, ".") && !strings.HasPrefix(path, clone.Module+"/") {
 			cell.problems = append(cell.problems, "imports "+path+", which is neither this module's nor Go's")
 		}
 		if i.Name != nil && i.Name.Name == "." {
@@ -200,7 +199,7 @@ func TestParseCell(t *testing.T) {
 		"%%\nx := func() int { return 1 }()":                          "0 0 []",
 		"func f() {}\n\n%% -flag\nf()":                                "1 0 []",
 		"import . \"fmt\"":                                            "0 0 [imports fmt with a dot, which breaks the cells after it]",
-		"import \"" + module + "/pgcr\"\n!echo":                       "0 0 []",
+		"import \"" + clone.Module + "/pgcr\"\n!echo":                 "0 0 []",
 		"import \"gonum.org/v1/plot\"":                                "0 0 [imports gonum.org/v1/plot, which is neither this module's nor Go's]",
 		"type a int\n%%\ntype b = int":                                "0 2 []",
 		"type a int\nfunc (a) f() {}":                                 "0 1 []",

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/pgcr"
 )
 
@@ -60,7 +59,6 @@ played by the host: ondevice: cannot be played on the device: baselines.Random h
 		var stderr bytes.Buffer
 		p := &program{Host: cli.NewHost(io.Discard, &stderr)}
 		p.OnDevice, p.Stack = "auto", 1
-
 		opt := sim.Options{Workers: 1, Stack: 1}
 		p.playOn(backend, e, &opt)
 		if _, err := e.Run(t.Context(), sim.Store{Dir: t.TempDir()}, opt); err != nil {

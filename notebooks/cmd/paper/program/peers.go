@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/contextrec/contextrec/notebooks/clone"
-
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

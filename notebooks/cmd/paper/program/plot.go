@@ -10,12 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot"
 
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/figure"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 )
 
 // 1,000 of 5,000 run-steps come from the store and take no time. 1,000 more in

@@ -10,12 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/contextrec/contextrec/notebooks/clone"
-
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 
+	"github.com/contextrec/contextrec/notebooks/clone"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
@@ -38,8 +36,8 @@ func (p *program) reproduceCommand() *cobra.Command {
 	}
 }
 
-// reproduce runs all phases, but nothing that plays music. A phase that fails is told at the end, and the
-// others are run nevertheless; an interrupt ends all.
+// reproduce runs all phases, but nothing that plays music. A phase that fails is
+// told at the end, and the others are run nevertheless; an interrupt ends all.
 func (p *program) reproduce(ctx context.Context) error {
 	began := time.Now()
 	theory := p.ScaleOr(theoryScale)

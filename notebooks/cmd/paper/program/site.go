@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/paper"
 	"github.com/contextrec/contextrec/notebooks/site"
 )

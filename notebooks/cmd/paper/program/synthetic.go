@@ -7,11 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 )
 
 // syntheticCommand writes data of any size in the form of the KKBox files: for

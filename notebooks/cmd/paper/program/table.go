@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
-
 	"github.com/spf13/cobra"
 
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 

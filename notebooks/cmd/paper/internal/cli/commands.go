@@ -17,5 +17,5 @@ var (
 	Site      = Description{"site DIR [NAME...]", "Write the notebooks (without names: all) as web pages, with figures and claims"}
 )
 
-// OfProgram are these, in the order in which they are of use.
+// OfProgram are these.
 var OfProgram = []Description{List, Run, Plot, Table, Execute, Reproduce, Synthetic, Bench, Site}

@@ -31,16 +31,16 @@ func (f *Flags) declare(root *cobra.Command, ready func() error) {
 	set.StringVar(&f.OnDevice, "ondevice", "off", "off: the host calls the backend for every step; auto: on XLA, the device plays what it can by itself, many steps a call; on: it plays everything, or says why not")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("scale") && !(f.Scale > 0 && !math.IsInf(f.Scale, 1)) {
-			return UsageError{fmt.Errorf("-scale is %v, want a positive number", f.Scale)}
+			return Usage(fmt.Errorf("-scale is %v, want a positive number", f.Scale))
 		}
 		if cmd.Flags().Changed("workers") && f.Workers < 1 {
-			return UsageError{fmt.Errorf("-workers is %d, want a positive number", f.Workers)}
+			return Usage(fmt.Errorf("-workers is %d, want a positive number", f.Workers))
 		}
 		if cmd.Flags().Changed("stack") && f.Stack < 1 {
-			return UsageError{fmt.Errorf("-stack is %d, want a positive number", f.Stack)}
+			return Usage(fmt.Errorf("-stack is %d, want a positive number", f.Stack))
 		}
 		if f.OnDevice != "auto" && f.OnDevice != "on" && f.OnDevice != "off" {
-			return UsageError{fmt.Errorf("-ondevice is %q, want auto, on or off", f.OnDevice)}
+			return Usage(fmt.Errorf("-ondevice is %q, want auto, on or off", f.OnDevice))
 		}
 		return ready()
 	}
@@ -96,7 +96,7 @@ var valueKinds = map[string]string{
 func flagError(cmd *cobra.Command, err error) error {
 	var valueless *pflag.ValueRequiredError
 	if errors.As(err, &valueless) {
-		return UsageError{fmt.Errorf("-%s wants a value: %s", valueless.GetFlag().Name, valueless.GetFlag().Usage)}
+		return Usage(fmt.Errorf("-%s wants a value: %s", valueless.GetFlag().Name, valueless.GetFlag().Usage))
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -104,11 +104,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		kind, known := valueKinds[invalid.GetFlag().Value.Type()]
 		switch {
 		case errors.Is(err, strconv.ErrRange) && strings.HasPrefix(value, "-"):
-			return UsageError{fmt.Errorf("-%s is %q, which is too small", name, value)}
+			return Usage(fmt.Errorf("-%s is %q, which is too small", name, value))
 		case errors.Is(err, strconv.ErrRange):
-			return UsageError{fmt.Errorf("-%s is %q, which is too large", name, value)}
+			return Usage(fmt.Errorf("-%s is %q, which is too large", name, value))
 		case known:
-			return UsageError{fmt.Errorf("-%s is %q, want %s", name, value, kind)}
+			return Usage(fmt.Errorf("-%s is %q, want %s", name, value, kind))
 		}
 		return UsageError{err}
 	}
@@ -122,5 +122,5 @@ func flagError(cmd *cobra.Command, err error) error {
 	if near := Nearest(unknown.GetSpecifiedName(), known); near != "" {
 		hint = fmt.Sprintf(". Did you mean -%s?", near)
 	}
-	return UsageError{fmt.Errorf("there is no flag -%s%s", unknown.GetSpecifiedName(), hint)}
+	return Usage(fmt.Errorf("there is no flag -%s%s", unknown.GetSpecifiedName(), hint))
 }

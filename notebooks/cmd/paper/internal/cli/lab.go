@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +31,7 @@ func (h *Host) Lab() *cobra.Command {
 		Args:  Takes(0, 1, "one notebook at most", "paper lab quickstart"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("port") && (f.port < 1 || f.port > 65535) {
-				return UsageError{fmt.Errorf("-port is %d, want 1 to 65535", f.port)}
+				return Usage(fmt.Errorf("-port is %d, want 1 to 65535", f.port))
 			}
 			if f.browser && f.noBrowser {
 				return UsageError{errors.New("-browser and -no-browser exclude each other")}
@@ -83,16 +82,17 @@ func (h *Host) lab(ctx context.Context, names []string, f labFlags) error {
 		opt.Log = stderr
 	}
 	built := make(chan struct{})
-	opt.Prepare = func(ctx context.Context) error {
-		begin := time.Now()
-		if err := h.Install(ctx, root, stderr); err != nil {
-			return err
-		}
-		if time.Since(begin) > time.Second {
-			fmt.Fprintln(stderr, "the notebook kernel is built: cells run")
-		}
+	if clone.HasKernel(root) {
 		close(built)
-		return nil
+	} else {
+		opt.Prepare = func(ctx context.Context) error {
+			if err := h.Install(ctx, root, stderr); err != nil {
+				return err
+			}
+			fmt.Fprintln(stderr, "the notebook kernel is built: cells can run now")
+			close(built)
+			return nil
+		}
 	}
 	// A terminal that is closed ends it too.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)

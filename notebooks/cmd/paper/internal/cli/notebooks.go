@@ -25,7 +25,7 @@ func Notebooks(root string, names []string) ([]string, error) {
 	for _, name := range names {
 		name = strings.TrimSuffix(filepath.Base(name), ".ipynb") + ".ipynb"
 		if !slices.Contains(all, name) {
-			return nil, UsageError{fmt.Errorf("there is no notebook %s in %s; there are: %s", name, folder, strings.Join(all, ", "))}
+			return nil, Usage(fmt.Errorf("there is no notebook %s in %s; there are: %s", name, folder, strings.Join(all, ", ")))
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)
