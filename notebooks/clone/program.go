@@ -150,7 +150,7 @@ func buildProgram(ctx context.Context, root, binary string, progress io.Writer) 
 	}
 	err := build()
 	if err != nil && strings.Contains(err.Error(), "-buildvcs=false") {
-		// Git does not tell about a folder of another user. Go run did not ask.
+		// Git does not tell about a folder of another user.
 		err = build("-buildvcs=false")
 	}
 	return err

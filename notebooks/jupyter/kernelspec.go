@@ -95,13 +95,23 @@ const commands = "bin"
 
 // goCommand is a go that compiles cells with the build flags: the kernel can be
 // told them by a notebook only, and the environment's are the notebook's to set.
-// It collects its garbage later, which links a cell sooner.
-func (k Kernel) goCommand() string {
+// It collects its garbage later, which links a cell sooner. While the file is there,
+// cells wait; "" is none.
+func (k Kernel) goCommand(file string) string {
 	var flags strings.Builder
 	for _, f := range k.BuildFlags {
 		flags.WriteString(" " + shellWord(f))
 	}
-	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", shellWord(k.Go), flags.String())
+	wait := ""
+	if file != "" {
+		wait = "\t" + waitWhile(file)
+	}
+	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n%[3]s\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", shellWord(k.Go), flags.String(), wait)
+}
+
+// waitWhile is a line of a shell's that waits while a file is there.
+func waitWhile(file string) string {
+	return fmt.Sprintf("while [ -e %s ]; do sleep 0.1; done\n", shellWord(file))
 }
 
 func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -110,13 +120,14 @@ func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`
 // kernelspec may be in use before the program is there.
 func (k Kernel) after(file, folder string) (Kernel, error) {
 	wait := filepath.Join(folder, "gonb-when-built")
-	text := fmt.Sprintf("#!/bin/sh\nwhile [ -e %s ]; do sleep 0.1; done\nexec %s \"$@\"\n", shellWord(file), shellWord(k.Program))
+	text := fmt.Sprintf("#!/bin/sh\n%sexec %s \"$@\"\n", waitWhile(file), shellWord(k.Program))
 	k.Program = wait
 	return k, replace(wait, text, 0o755)
 }
 
-// write makes a kernelspec's folder.
-func (k Kernel) write(folder string) error {
+// write makes a kernelspec's folder. While the file is there, cells wait; "" is
+// none.
+func (k Kernel) write(folder, file string) error {
 	data, err := json.MarshalIndent(k.spec(folder), "", " ")
 	if err != nil {
 		return err
@@ -124,7 +135,7 @@ func (k Kernel) write(folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, commands), 0o777); err != nil {
 		return err
 	}
-	if err := replace(filepath.Join(folder, commands, "go"), k.goCommand(), 0o755); err != nil {
+	if err := replace(filepath.Join(folder, commands, "go"), k.goCommand(file), 0o755); err != nil {
 		return err
 	}
 	return replace(filepath.Join(folder, specFile), string(data)+"\n", 0o644)
@@ -169,7 +180,7 @@ func (k Kernel) Install(force bool) (Installed, error) {
 	if done.isOfAnother(k) && !force {
 		return done, fmt.Errorf("%s belongs to %s: -force replaces it", done.Folder, done.Before)
 	}
-	if err := k.write(done.Folder); err != nil {
+	if err := k.write(done.Folder, ""); err != nil {
 		return done, fmt.Errorf("the kernel cannot be installed: %w", err)
 	}
 	return done, nil

@@ -35,6 +35,11 @@ type Options struct {
 	// done wait. It ends when ctx does. Its error ends the server and is Serve's.
 	Prepare func(ctx context.Context) error
 
+	// Compile compiles what cells import, when pages are there and the kernel is:
+	// cells that are run before it is done wait, and do not do the same beside it. It
+	// ends when ctx does.
+	Compile func(ctx context.Context)
+
 	// Ready is called when pages are there.
 	Ready func(Server)
 }
@@ -91,43 +96,78 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 		return fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if opt.Prepare == nil {
-		return serve(ctx, p, opt, dir)
+	compiling := ""
+	if opt.Compile != nil {
+		compiling = filepath.Join(dir, "compiling")
+		if err := replace(compiling, "", 0o644); err != nil {
+			return err
+		}
 	}
-
-	preparing := filepath.Join(dir, "preparing")
-	if err := replace(preparing, "", 0o644); err != nil {
-		return err
-	}
-	if opt.Kernel, err = opt.Kernel.after(preparing, dir); err != nil {
-		return err
+	if opt.Prepare != nil {
+		preparing := filepath.Join(dir, "preparing")
+		if err := replace(preparing, "", 0o644); err != nil {
+			return err
+		}
+		if opt.Kernel, err = opt.Kernel.after(preparing, dir); err != nil {
+			return err
+		}
+		prepare := opt.Prepare
+		opt.Prepare = func(ctx context.Context) error {
+			// Also after a failure: a kernel that waits must end with the server.
+			defer os.Remove(preparing)
+			return prepare(ctx)
+		}
 	}
 	served, end := context.WithCancel(ctx)
 	defer end()
-	prepared := make(chan error, 1)
+	pages, ready := make(chan struct{}), opt.Ready
+	opt.Ready = func(s Server) {
+		if ready != nil {
+			ready(s)
+		}
+		close(pages)
+	}
+	ended := make(chan error, 1)
 	go func() {
-		err := opt.Prepare(served)
-		// Also after a failure: a kernel that waits must end with the server.
-		os.Remove(preparing)
+		err := opt.build(served, pages, compiling)
 		if err != nil {
 			end()
 		}
-		prepared <- err
+		ended <- err
 	}()
-	err = serve(served, p, opt, dir)
+	err = serve(served, p, opt, dir, compiling)
 	end()
-	if failed := <-prepared; err == nil && ctx.Err() == nil && !errors.Is(failed, context.Canceled) {
+	if failed := <-ended; err == nil && ctx.Err() == nil && !errors.Is(failed, context.Canceled) {
 		return failed
 	}
 	return err
 }
 
-// serve does so with what it has to write in the folder dir.
-func serve(ctx context.Context, p Program, opt Options, dir string) error {
+// build builds the kernel and, when pages are there, what cells import.
+func (opt Options) build(ctx context.Context, pages <-chan struct{}, compiling string) error {
+	if opt.Prepare != nil {
+		if err := opt.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	if opt.Compile != nil {
+		defer os.Remove(compiling)
+		select {
+		case <-pages:
+			opt.Compile(ctx)
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// serve does so with what it has to write in the folder dir. While the file
+// compiling is there, cells wait.
+func serve(ctx context.Context, p Program, opt Options, dir, compiling string) error {
 	// What the kernels have in their environment and nothing else has.
 	mark := "CONTEXTREC_LAB=" + dir
 	opt.Kernel.Env = append(slices.Clip(opt.Kernel.Env), mark)
-	if err := opt.Kernel.write(filepath.Join(dir, "kernels", specName)); err != nil {
+	if err := opt.Kernel.write(filepath.Join(dir, "kernels", specName), compiling); err != nil {
 		return err
 	}
 	runtimeDir := filepath.Join(dir, "runtime")
@@ -170,10 +210,8 @@ func serve(ctx context.Context, p Program, opt Options, dir string) error {
 	defer endMarked(mark)
 
 	server, err := wait(ctx, p, runtimeDir, gone)
-	if err == nil && opt.Ready != nil {
-		opt.Ready(server)
-	}
 	if err == nil {
+		opt.Ready(server)
 		select {
 		case <-gone:
 		case <-ctx.Done():

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -287,6 +289,56 @@ func TestServePrepare(t *testing.T) {
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// Cells are not compiled while that which they import is, but the kernel's other
+// commands run.
+func TestServeCompile(t *testing.T) {
+	p, opt := fakeLab(t)
+	opt.Kernel.Go = script(t, t.TempDir(), "go", `echo "$@"`)
+	compile, began := make(chan struct{}), make(chan struct{})
+	opt.Compile = func(ctx context.Context) {
+		close(began)
+		select {
+		case <-compile:
+		case <-ctx.Done():
+		}
+	}
+	s := serve(t, p, opt)
+	<-began
+	folder, _, _ := strings.Cut(get(t, s.URL("")).setting("JUPYTER_PATH"), ":")
+	goOfCells := filepath.Join(folder, "kernels", "gonb", "bin", "go")
+	if out, err := exec.Command(goOfCells, "list").Output(); string(out) != "list\n" || err != nil {
+		t.Errorf("go list says %q, %v", out, err)
+	}
+	cell := make(chan string, 1)
+	go func() {
+		out, err := exec.Command(goOfCells, "build", "-o", "x").Output()
+		cell <- fmt.Sprintf("%s%v", out, err)
+	}()
+	select {
+	case said := <-cell:
+		t.Errorf("a cell is compiled at once: %s", said)
+	case <-time.After(300 * time.Millisecond):
+		close(compile)
+		if said := <-cell; !strings.HasSuffix(said, " -o x\n<nil>") {
+			t.Errorf("go build says %q", said)
+		}
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+
+	// It ends with the server, and does not begin without pages.
+	opt.Compile = func(ctx context.Context) { <-ctx.Done() }
+	if err := serve(t, p, opt).stop(); err != nil {
+		t.Error(err)
+	}
+	script(t, filepath.Dir(p.Path), "jupyter-lab", "exit 4")
+	opt.Compile = func(context.Context) { t.Error("compiled for cells without pages") }
+	if err := jupyter.Serve(t.Context(), p, opt); err == nil {
+		t.Error("no error of a server that does not begin")
 	}
 }
 

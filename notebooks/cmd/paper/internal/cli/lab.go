@@ -81,26 +81,26 @@ func (h *Host) lab(ctx context.Context, names []string, f labFlags) error {
 	if f.log {
 		opt.Log = stderr
 	}
-	built := make(chan struct{})
-	if clone.HasKernel(root) {
-		close(built)
-	} else {
+	if !clone.HasKernel(root) {
 		opt.Prepare = func(ctx context.Context) error {
 			if err := h.Install(ctx, root, stderr); err != nil {
 				return err
 			}
-			fmt.Fprintln(stderr, "the notebook kernel is built: cells can run now")
-			close(built)
+			fmt.Fprintln(stderr, "the notebook kernel is built")
 			return nil
 		}
+	}
+	opt.Compile = func(ctx context.Context) {
+		defer clone.SayIfSlow(stderr, "compiling what cells import (about a minute, once): the first cell waits for it")()
+		clone.CompileForCells(ctx, root)
 	}
 	// A terminal that is closed ends it too.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
-	// What begins when pages are there ends with the server.
+	// Opening a browser ends with the server.
 	served, end := context.WithCancel(ctx)
 	defer end()
-	var begun sync.WaitGroup
+	var opened sync.WaitGroup
 	opt.Ready = func(s jupyter.Server) {
 		page := s.URL(notebook)
 		fmt.Fprintf(h.Stdout, "%s %s has the notebooks, until Ctrl-C, at\n%s\n", front.Name, front.Version, page)
@@ -110,15 +110,8 @@ func (h *Host) lab(ctx context.Context, names []string, f labFlags) error {
 		if s.Open {
 			fmt.Fprintln(stderr, "warning: your settings of Jupyter let in everybody on this machine, without a token")
 		}
-		begun.Go(func() {
-			select {
-			case <-built:
-				clone.CompileForCells(served, root)
-			case <-served.Done():
-			}
-		})
 		if f.browser || !f.noBrowser && jupyter.HasDisplay() {
-			begun.Go(func() {
+			opened.Go(func() {
 				if err := jupyter.OpenBrowser(served, page); err != nil && served.Err() == nil {
 					fmt.Fprintln(stderr, err)
 				}
@@ -127,7 +120,7 @@ func (h *Host) lab(ctx context.Context, names []string, f labFlags) error {
 	}
 	err = jupyter.Serve(ctx, front, opt)
 	end()
-	begun.Wait()
+	opened.Wait()
 	if err != nil {
 		return err
 	}
