@@ -2,6 +2,7 @@ package clone
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,9 +82,6 @@ func hasExperiment(ctx context.Context, name string) bool {
 // cell, which otherwise takes as long. It does so as the kernel does, for with
 // other flags they are other packages. A failure is the cells' to tell.
 func CompileForCells(ctx context.Context, root string) {
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build"}, CellFlags(), []string{"./notebooks/nb", "./envs/..."})...)
-	cmd.Dir = root
-	cmd.Env = append(append(os.Environ(), CellEnv(ctx)...), "GOFLAGS="+cellGoFlags, "PWD="+root, "GOWORK=off")
-	Interruptible(cmd)
-	cmd.Run()
+	env := append(append(os.Environ(), CellEnv(ctx)...), "GOFLAGS="+cellGoFlags, "PWD="+root, "GOWORK=off")
+	runGo(ctx, root, env, io.Discard, slices.Concat([]string{"build"}, CellFlags(), []string{"./notebooks/nb", "./envs/..."})...)
 }

@@ -1,7 +1,6 @@
 package clone
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -56,20 +55,27 @@ func InstallKernel(ctx context.Context, root string, progress io.Writer) error {
 		return nil
 	}
 
-	fmt.Fprintln(progress, "building the notebook kernel (about a minute, once)")
+	fmt.Fprintln(progress, "building the notebook kernel (the first time a minute or so)")
 	// Without a stamp, a build that does not end well is done again.
 	if err := os.Remove(filepath.Join(binDir, stampFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("folder of the notebook kernel: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "install", "tool", "./nbrun")
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "PWD="+source, "GOBIN="+binDir, "GOWORK=off", "GOFLAGS=-mod=readonly")
-	Interruptible(cmd)
-	if text, err := cmd.CombinedOutput(); err != nil {
+	built, err := newFolder(binDir, ".new-kernel-")
+	if err != nil {
+		return fmt.Errorf("folder of the notebook kernel: %w", err)
+	}
+	defer os.RemoveAll(built)
+	env := append(os.Environ(), "PWD="+source, "GOBIN="+built, "GOWORK=off", "GOFLAGS="+cellGoFlags)
+	if err := runGo(ctx, source, env, progress, "install", "tool", "./nbrun"); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("building the notebook kernel with go install: %w\n%s", err, bytes.TrimSpace(text))
+		return fmt.Errorf("building the notebook kernel with go install: %w", err)
+	}
+	for _, name := range kernelPrograms {
+		if err := os.Rename(filepath.Join(built, name), filepath.Join(binDir, name)); err != nil {
+			return fmt.Errorf("folder of the notebook kernel: %w", err)
+		}
 	}
 	if err := os.WriteFile(filepath.Join(binDir, stampFile), []byte(stamp), 0o666); err != nil {
 		return fmt.Errorf("folder of the notebook kernel: %w", err)

@@ -1,7 +1,6 @@
 package clone
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -44,7 +43,7 @@ func Become(ctx context.Context, args []string, progress io.Writer) (status int,
 	defer unlock()
 	if err := buildProgram(ctx, root, binary, progress); err != nil {
 		if outside != nil && ctx.Err() == nil {
-			return 1, fmt.Errorf("%w, or to that of a module that requires %s/%s: %w", outside, Module, programPackage, err)
+			return 1, fmt.Errorf("%w, or to that of a module that requires %s/%s. There, %v", outside, Module, programPackage, err)
 		}
 		return 1, err
 	}
@@ -62,20 +61,24 @@ func Become(ctx context.Context, args []string, progress io.Writer) (status int,
 // it until unlock is called.
 func lockProgram(ctx context.Context, root string, progress io.Writer) (binary string, unlock func() error, err error) {
 	var folders []string
+	var errs []error
 	if root != "" {
 		folders = append(folders, Programs(root))
 	}
-	if cache, err := os.UserCacheDir(); err == nil {
-		of := root
-		if of == "" {
-			of, _ = os.Getwd()
-		}
+	cache, err := os.UserCacheDir()
+	of := root
+	if err == nil && of == "" {
+		of, err = os.Getwd()
+	}
+	if err == nil {
 		folders = append(folders, filepath.Join(cache, "contextrec", fmt.Sprintf("%.8x", sha256.Sum256([]byte(of)))))
 	}
-	var errs []error
 	for _, folder := range folders {
 		binary := filepath.Join(folder, programName(buildSettings(), os.Getenv("GOEXPERIMENT")))
 		err := os.MkdirAll(folder, 0o777)
+		if err == nil {
+			err = writable(folder)
+		}
 		if err == nil {
 			unlock, err = lock(ctx, filepath.Join(folder, "."+filepath.Base(binary)+".lock"), "the program", sayAfter, progress)
 		}
@@ -84,7 +87,16 @@ func lockProgram(ctx context.Context, root string, progress io.Writer) (binary s
 		}
 		errs = append(errs, err)
 	}
-	return "", nil, fmt.Errorf("the program cannot be kept anywhere: %w", errors.Join(errs...))
+	return "", nil, fmt.Errorf("the program cannot be kept anywhere: %v", errors.Join(append(errs, err)...))
+}
+
+// writable tells why a folder cannot be written into.
+func writable(folder string) error {
+	probe, err := os.CreateTemp(folder, ".probe-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // programName is a file name of its own for each way of building the program:
@@ -126,32 +138,40 @@ func start(binary string, args []string) (status int, err error) {
 // buildProgram builds the program of the clone in root or, where that is "", of the
 // version that the module of the working directory requires.
 func buildProgram(ctx context.Context, root, binary string, progress io.Writer) error {
-	defer SayIfSlow(progress, "building the program (the first time a minute or two)")()
+	line := "building the program (the first time a minute or two)"
+	if _, err := os.Stat(binary); err == nil {
+		line = "bringing the program up to date"
+	}
+	defer SayIfSlow(progress, line)()
 	target := Module + "/" + programPackage
 	env := append(os.Environ(), CellEnv(ctx)...)
 	if root != "" {
 		target = "./" + programPackage
 		env = append(env, "PWD="+root, "GOWORK=off", "GOFLAGS="+cellGoFlags)
 	}
-	build := func(flags ...string) error {
-		cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", binary}, CellFlags(), flags, []string{target})...)
-		cmd.Dir, cmd.Env = root, env
-		said := saying{progress: progress}
-		cmd.Stdout, cmd.Stderr = &said, &said
-		Interruptible(cmd)
-		err := cmd.Run()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return fmt.Errorf("building the program with go build: %w\n%s", err, bytes.TrimSpace(said.text.Bytes()))
-		}
-		return nil
+	// Go may write into the file that is there, and takes one that was cut off then
+	// for whole. It is given another one, with a link to what may be up to date.
+	name := filepath.Base(binary)
+	folder, err := newFolder(filepath.Dir(binary), ".new-"+name+"-")
+	if err != nil {
+		return fmt.Errorf("building the program: %w", err)
 	}
-	err := build()
+	defer os.RemoveAll(folder)
+	built := filepath.Join(folder, name)
+	os.Link(binary, built) // without it, the program is linked again
+	build := func(flags ...string) error {
+		return runGo(ctx, root, env, progress, slices.Concat([]string{"build", "-o", built}, CellFlags(), flags, []string{target})...)
+	}
+	err = build()
 	if err != nil && strings.Contains(err.Error(), "-buildvcs=false") {
 		// Git does not tell about a folder of another user.
 		err = build("-buildvcs=false")
 	}
-	return err
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("building the program with go build: %w", err)
+	}
+	return os.Rename(built, binary)
 }

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"runtime"
 	"time"
+
+	"github.com/contextrec/contextrec/notebooks/internal/group"
 )
 
 // HasDisplay tells whether there is a screen to open a browser on.
@@ -62,7 +64,7 @@ func OpenBrowser(ctx context.Context, page string) error {
 	}()
 
 	cmd := exec.Command(path, "http://"+listener.Addr().String()+once)
-	cmd.SysProcAttr = detached() // a new browser outlives this program
+	cmd.SysProcAttr = group.Own() // a new browser outlives this program
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("no browser can be opened: %w", err)
 	}

@@ -109,9 +109,10 @@ func (k Kernel) goCommand(file string) string {
 	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n%[3]s\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", shellWord(k.Go), flags.String(), wait)
 }
 
-// waitWhile is a line of a shell's that waits while a file is there.
+// waitWhile is a line of a shell's that waits while a file is there, and ends the
+// shell when this process is gone, which would have removed it.
 func waitWhile(file string) string {
-	return fmt.Sprintf("while [ -e %s ]; do sleep 0.1; done\n", shellWord(file))
+	return fmt.Sprintf("while [ -e %s ]; do kill -0 %d 2>/dev/null || exit 1; sleep 0.1; done\n", shellWord(file), os.Getpid())
 }
 
 func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -8,12 +8,14 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/contextrec/contextrec/notebooks/internal/group"
 )
 
 // attributes detach Jupyter, which would ask at Ctrl-C whether it is meant. If
 // this program dies without having ended it, it is told to stop.
 func attributes() *syscall.SysProcAttr {
-	a := detached()
+	a := group.Own()
 	a.Pdeathsig = syscall.SIGTERM
 	return a
 }

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/contextrec/contextrec/notebooks/internal/group"
 )
 
 // Options say how notebooks are served.
@@ -225,11 +227,11 @@ func serve(ctx context.Context, p Program, opt Options, dir, compiling string) e
 		return nil
 	default:
 	}
-	stopGroup(cmd.Process.Pid)
+	group.Stop(cmd.Process.Pid)
 	select {
 	case <-gone:
 	case <-time.After(stopGrace):
-		killGroup(cmd.Process.Pid)
+		group.Kill(cmd.Process.Pid)
 		// At once, while what they say is read: a kernel that cannot say that it
 		// ends leaves its files.
 		endMarked(mark)

@@ -28,27 +28,28 @@ var allowed = map[string]struct{ folders, others []string }{
 	"baselines/neural":    {[]string{"envs", "pgcr"}, gomlx},
 	"notebooks/figure":    {[]string{"envs", "envs/sim"}, slices.Concat(plotting, locking)},
 	"notebooks/paper": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/clone", "notebooks/figure"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/clone", "notebooks/internal/group", "notebooks/figure"},
 		slices.Concat(gomlx, plotting, locking),
 	},
 	"notebooks/nb": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/clone", "notebooks/figure", "notebooks/paper"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/clone", "notebooks/internal/group", "notebooks/figure", "notebooks/paper"},
 		slices.Concat(gomlx, plotting, locking, terminal, []string{gonb}),
 	},
-	"notebooks/jupyter": {},
-	"notebooks/clone":   {others: locking},
+	"notebooks/internal/group": {},
+	"notebooks/jupyter":        {folders: []string{"notebooks/internal/group"}},
+	"notebooks/clone":          {[]string{"notebooks/internal/group"}, locking},
 	"notebooks/site": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/clone", "notebooks/figure", "notebooks/paper"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/logged", "pgcr", "baselines", "baselines/neural", "notebooks/clone", "notebooks/internal/group", "notebooks/figure", "notebooks/paper"},
 		slices.Concat(gomlx, plotting, locking, pages),
 	},
 	// The launcher is there in seconds: nothing that it imports takes long to compile.
-	"notebooks/cmd/paper/internal/cli": {[]string{"notebooks/clone", "notebooks/jupyter"}, slices.Concat(locking, []string{"github.com/spf13"})},
+	"notebooks/cmd/paper/internal/cli": {[]string{"notebooks/clone", "notebooks/internal/group", "notebooks/jupyter"}, slices.Concat(locking, []string{"github.com/spf13"})},
 	"notebooks/cmd/paper": {
-		[]string{"notebooks/clone", "notebooks/cmd/paper/internal/cli", "notebooks/jupyter"},
+		[]string{"notebooks/clone", "notebooks/internal/group", "notebooks/cmd/paper/internal/cli", "notebooks/jupyter"},
 		slices.Concat(locking, []string{"github.com/spf13"}),
 	},
 	"notebooks/cmd/paper/program": {
-		[]string{"envs", "envs/sim", "envs/kkbox", "envs/kkbox/sevenzip", "envs/logged", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/clone", "notebooks/cmd/paper/internal/cli", "notebooks/figure", "notebooks/jupyter", "notebooks/paper", "notebooks/site"},
+		[]string{"envs", "envs/sim", "envs/kkbox", "envs/kkbox/sevenzip", "envs/logged", "pgcr", "pgcr/ondevice", "baselines", "baselines/neural", "notebooks/clone", "notebooks/internal/group", "notebooks/cmd/paper/internal/cli", "notebooks/figure", "notebooks/jupyter", "notebooks/paper", "notebooks/site"},
 		slices.Concat(gomlx, packed, plotting, locking, terminal, pages, []string{"github.com/spf13"}),
 	},
 }

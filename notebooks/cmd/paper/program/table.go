@@ -74,6 +74,10 @@ func sources(folder string, results []*sim.Result) []string {
 	var out []string
 	for _, name := range names {
 		path := filepath.Join(folder, name)
+		// Opening a pipe waits for a writer, perhaps for ever.
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue // whoever loaded the results has told
+		}
 		f, err := os.Open(path)
 		if err != nil {
 			continue
@@ -81,7 +85,7 @@ func sources(folder string, results []*sim.Result) []string {
 		r, err := sim.ReadResult(f)
 		f.Close()
 		if err != nil {
-			continue // whoever loaded the results has told
+			continue
 		}
 		for _, used := range results {
 			if reflect.DeepEqual(r, used) {

@@ -94,9 +94,12 @@ func (h *Host) lab(ctx context.Context, names []string, f labFlags) error {
 		defer clone.SayIfSlow(stderr, "compiling what cells import (about a minute, once): the first cell waits for it")()
 		clone.CompileForCells(ctx, root)
 	}
-	// A terminal that is closed ends it too.
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
-	defer stop()
+	// A terminal that is closed ends it too, but for nohup.
+	if !signal.Ignored(syscall.SIGHUP) {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGHUP)
+		defer stop()
+	}
 	// Opening a browser ends with the server.
 	served, end := context.WithCancel(ctx)
 	defer end()
