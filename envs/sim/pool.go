@@ -66,7 +66,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		defer j.cancel()
 		p.jobs = append(p.jobs, j)
 	}
-	if p.load(workers) {
+	if p.load() {
 		if err := store.probe(e.Name); err != nil {
 			results, _ := p.results()
 			return results, err
@@ -90,9 +90,9 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 }
 
 // load takes from the store what it has, and tells whether something is missing.
-func (p *pool) load(workers int) bool {
+func (p *pool) load() bool {
 	var missing atomic.Bool
-	free := make(chan struct{}, workers)
+	free := make(chan struct{}, runtime.GOMAXPROCS(0)) // more take memory, and no less time
 	var wg sync.WaitGroup
 	for _, j := range p.jobs {
 		free <- struct{}{}

@@ -127,14 +127,14 @@ func (r *Result) format() ([]byte, error) {
 func parse(text []byte) (*Result, error) {
 	r := new(Result)
 	header := r.header()
-	lines := strings.SplitN(string(text), "\n", len(header)+2)
-	if lines[0] != magic {
+	lines := bytes.SplitN(text, []byte("\n"), len(header)+2)
+	if string(lines[0]) != magic {
 		return nil, fmt.Errorf("line 1: not a result file: want %q", magic)
 	}
 	for i, f := range header {
 		value, ok := "", false
 		if i+2 < len(lines) {
-			value, ok = strings.CutPrefix(lines[i+1], "# "+f.key+": ")
+			value, ok = strings.CutPrefix(string(lines[i+1]), "# "+f.key+": ")
 		}
 		if !ok {
 			return nil, fmt.Errorf("line %d: want %q", i+2, "# "+f.key+": ...")

@@ -65,9 +65,9 @@ func Find(ctx context.Context) (Program, error) {
 		}
 	}
 	if len(refused) > 0 {
-		return Program{}, fmt.Errorf("no Jupyter that works: %s; this installs one: %s", strings.Join(refused, ", "), installCommand())
+		return Program{}, fmt.Errorf("no Jupyter that works: %s; %s", strings.Join(refused, ", "), howToInstall())
 	}
-	return Program{}, fmt.Errorf("Jupyter is not installed; this installs it: %s", installCommand())
+	return Program{}, fmt.Errorf("Jupyter is not installed; %s", howToInstall())
 }
 
 var versionLine = regexp.MustCompile(`(?m)^(\d+)(\.\d+)+\S*$`)
@@ -125,9 +125,11 @@ var installers = []struct {
 	{"pip3", "install --user jupyterlab", false},
 }
 
-func installCommand() string {
+// howToInstall has the command that installs a front end on this system.
+func howToInstall() string {
+	const by = "this installs it: "
 	if os.Getenv("VIRTUAL_ENV") != "" {
-		return "pip install jupyterlab"
+		return by + "pip install jupyterlab"
 	}
 	for _, i := range installers {
 		if _, err := exec.LookPath(i.program); err != nil {
@@ -137,7 +139,7 @@ func installCommand() string {
 		if i.asRoot && os.Geteuid() != 0 {
 			command = "sudo " + command
 		}
-		return command
+		return by + command
 	}
-	return "see https://jupyter.org/install"
+	return "https://jupyter.org/install says how to install it"
 }

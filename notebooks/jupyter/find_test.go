@@ -66,7 +66,7 @@ func TestFindNothing(t *testing.T) {
 	if os.Geteuid() == 0 {
 		sudo = ""
 	}
-	fails("Jupyter is not installed; this installs it: see https://jupyter.org/install")
+	fails("Jupyter is not installed; https://jupyter.org/install says how to install it")
 	for _, i := range []struct{ program, command string }{
 		{"pip3", "pip3 install --user jupyterlab"},
 		{"brew", "brew install jupyterlab"},
@@ -79,10 +79,10 @@ func TestFindNothing(t *testing.T) {
 	}
 	lab := script(t, a, "jupyter-lab", "echo 2.3.2")
 	broken := script(t, a, "jupyter-notebook", "echo \"Traceback:\nModuleNotFoundError: No module named 'tornado'\" >&2; exit 1")
-	install := "; this installs one: " + sudo + "apt-get install --no-install-recommends jupyter-notebook"
+	install := "; this installs it: " + sudo + "apt-get install --no-install-recommends jupyter-notebook"
 	fails("no Jupyter that works: " + lab + " has version 2.3.2, older than 3, " + broken + " is broken: ModuleNotFoundError: No module named 'tornado'" + install)
 	script(t, a, "jupyter-notebook", "echo hello")
 	fails("no Jupyter that works: " + lab + " has version 2.3.2, older than 3, " + broken + " does not tell its version" + install)
 	t.Setenv("VIRTUAL_ENV", a)
-	fails("no Jupyter that works: " + lab + " has version 2.3.2, older than 3, " + broken + " does not tell its version; this installs one: pip install jupyterlab")
+	fails("no Jupyter that works: " + lab + " has version 2.3.2, older than 3, " + broken + " does not tell its version; this installs it: pip install jupyterlab")
 }

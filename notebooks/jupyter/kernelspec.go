@@ -174,17 +174,29 @@ const Foreign = "another installation of the kernel"
 // editors find it. What is there of another clone, or was not written by
 // Install, is replaced only by force; but a clone's that is gone always is.
 func (k Kernel) Install(force bool) (Installed, error) {
+	if err := k.Installable(force); err != nil {
+		return Installed{}, err
+	}
 	done, err := k.installed()
 	if err != nil {
 		return done, err
-	}
-	if done.isOfAnother(k) && !force {
-		return done, fmt.Errorf("%s belongs to %s: -force replaces it", done.Folder, done.Before)
 	}
 	if err := k.write(done.Folder, ""); err != nil {
 		return done, fmt.Errorf("the kernel cannot be installed: %w", err)
 	}
 	return done, nil
+}
+
+// Installable tells why Install would refuse.
+func (k Kernel) Installable(force bool) error {
+	there, err := k.installed()
+	if err != nil {
+		return err
+	}
+	if there.isOfAnother(k) && !force {
+		return fmt.Errorf("%s belongs to %s: -force replaces it", there.Folder, there.Before)
+	}
+	return nil
 }
 
 // Uninstall removes what Install has written and nothing else. It refuses, but

@@ -30,7 +30,8 @@
 //	-scale f     fraction of the steps (run: 1, and 0.01 of the music experiments;
 //	             notebooks: 0.1, and 0.0002 of the music experiments, whatever f
 //	             is, where they are not named; reproduce: 0.05, and 0.1 of the
-//	             theory study; plot, table: the largest stored)
+//	             theory study; plot, table: the largest that is
+//	             finished)
 //	-data dir    folder of the KKBox files, packed or not, for the music
 //	             experiments (default: synthetic data, made once and kept in the
 //	             output folder)
@@ -51,8 +52,10 @@
 // with the flags of notebooks' cells and then turns into: the first time that takes
 // a minute or two. On amd64 it has Go's vectorised matrix products, unless
 // GOEXPERIMENT is set. So paper needs Go, and a working directory in a clone of this
-// repository or in a module that requires that program; the program itself, built by
-// go build, needs neither.
+// repository or in a module that requires that program. The program itself needs
+// neither, built by
+//
+//	GOEXPERIMENT=simd go build -o paper ./notebooks/cmd/paper/program
 //
 // The exit status is 0, or 1 when something failed, 2 when the command line is
 // wrong, and 130 when it was interrupted.
@@ -60,6 +63,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -94,9 +98,14 @@ func commands(h *cli.Host, args []string) *cobra.Command {
 		Use: "help [COMMAND]", Short: "Say more about a command",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			about, _, err := root.Find(names)
-			if err == nil && about.DisableFlagParsing {
+			about, rest, err := root.Find(names)
+			switch {
+			case err != nil:
+				return err
+			case about.DisableFlagParsing:
 				return handOver(cmd, names)
+			case len(rest) > 0:
+				return cli.Usage(fmt.Errorf("there is no command %q of %s", rest[0], about.CommandPath()))
 			}
 			return about.Help()
 		},

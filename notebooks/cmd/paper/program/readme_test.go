@@ -116,6 +116,7 @@ var elsewhere = map[string]string{
 	"go test ./...":                                     ".ci/run",
 	"go run ./notebooks/cmd/paper lab":                  "TestLab, with a front end that is faked, and package jupyter",
 	"go run ./notebooks/cmd/paper kernel install":       "TestKernelInstall, into a folder of its own",
+	"go build ./notebooks/cmd/paper":                    "the tests in a browser, which build it",
 	"go run ./notebooks/cmd/paper bench":                "TestBench, of shapes that take no time",
 	"go run ./notebooks/cmd/paper site pages":           "package site, of the notebooks that are stored",
 	"go test -run '^$' -bench . ./...":                  ".ci/run, each benchmark once",

@@ -23,7 +23,7 @@ type Flags struct {
 
 func (f *Flags) declare(root *cobra.Command, ready func() error) {
 	set := root.PersistentFlags()
-	set.Float64Var(&f.Scale, "scale", 0, "fraction of the steps (default: 1 for run, 0.01 of the music experiments; 0.1 for notebooks, 0.0002 of the music; 0.05 for reproduce; the largest stored for plot and table)")
+	set.Float64Var(&f.Scale, "scale", 0, "fraction of the steps (default: 1 for run, 0.01 of the music experiments; 0.1 for notebooks, 0.0002 of the music; 0.05 for reproduce; the largest that is finished for plot and table)")
 	set.IntVar(&f.Workers, "workers", 0, "runs at the same time (default: the number of CPUs)")
 	set.IntVar(&f.Stack, "stack", 0, "runs that a worker steps together (default: chosen)")
 	set.StringVar(&f.Out, "out", "", "folder of all that is written (default: notebooks/out of this repository)")

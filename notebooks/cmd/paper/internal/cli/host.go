@@ -54,7 +54,11 @@ func (h *Host) Main(ctx context.Context, root *cobra.Command, args []string) int
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		// Cobra says so in several lines.
-		err = UsageError{errors.New(strings.Join(strings.Fields(err.Error()), " "))}
+		what, like, _ := strings.Cut(err.Error(), "Did you mean this?")
+		if what = strings.TrimSpace(what); like != "" {
+			what += ". Did you mean: " + strings.Join(strings.Fields(like), ", ")
+		}
+		err = Usage(errors.New(what))
 	}
 	Report(h.Stderr, err)
 	var usage UsageError

@@ -76,6 +76,9 @@ func (h *Host) installForUser(ctx context.Context, force bool) error {
 	if err != nil {
 		return err
 	}
+	if err := kernel.Installable(force); err != nil {
+		return err
+	}
 	if err := h.Install(ctx, root, h.Stderr); err != nil {
 		return err
 	}
@@ -93,10 +96,8 @@ func (h *Host) installForUser(ctx context.Context, force bool) error {
 }
 
 func (h *Host) uninstallForUser(force bool) error {
-	root, err := h.Repository()
-	if err != nil {
-		return err
-	}
+	// The clone may be gone: what is not of another one can be removed from anywhere.
+	root, _ := h.Repository()
 	done, err := jupyter.Kernel{Repository: root}.Uninstall(force)
 	if err != nil {
 		return err

@@ -25,7 +25,11 @@ func Notebooks(root string, names []string) ([]string, error) {
 	for _, name := range names {
 		name = strings.TrimSuffix(filepath.Base(name), ".ipynb") + ".ipynb"
 		if !slices.Contains(all, name) {
-			return nil, Usage(fmt.Errorf("there is no notebook %s in %s; there are: %s", name, folder, strings.Join(all, ", ")))
+			hint := ""
+			if near := Nearest(name, all); near != "" {
+				hint = fmt.Sprintf(". Did you mean %s?", strings.TrimSuffix(near, ".ipynb"))
+			}
+			return nil, Usage(fmt.Errorf("there is no notebook %s in %s; there are: %s%s", name, folder, strings.Join(all, ", "), hint))
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)
