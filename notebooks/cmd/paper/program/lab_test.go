@@ -207,7 +207,7 @@ func TestLabFails(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("VIRTUAL_ENV", "")
 	s.run(1, "lab")
-	s.oneLine("Jupyter is not installed; this installs it: ")
+	s.oneLine("Jupyter is not installed; ")
 	s.run(1, "kernel", "install")
 	s.oneLine("go is not on PATH")
 }
