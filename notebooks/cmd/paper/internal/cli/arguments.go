@@ -11,7 +11,7 @@ import (
 func Arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return UsageError{err}
+			return Usage(err)
 		}
 		return nil
 	}

@@ -110,11 +110,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		case known:
 			return Usage(fmt.Errorf("-%s is %q, want %s", name, value, kind))
 		}
-		return UsageError{err}
+		return Usage(err)
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
-		return UsageError{err}
+		return Usage(err)
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })

@@ -42,7 +42,7 @@ func (h *Host) Kernel() *cobra.Command {
 		Short: "Install the Go kernel for VS Code and for Jupyter servers of your own, or remove it",
 		Args:  Takes(0, 0, "install or uninstall", "paper kernel install"),
 		RunE: func(*cobra.Command, []string) error {
-			return UsageError{errors.New("what about the kernel? paper kernel install, or paper kernel uninstall")}
+			return Usage(errors.New("what about the kernel? paper kernel install, or paper kernel uninstall"))
 		},
 	}
 	var force bool

@@ -34,7 +34,7 @@ func (h *Host) Lab() *cobra.Command {
 				return Usage(fmt.Errorf("-port is %d, want 1 to 65535", f.port))
 			}
 			if f.browser && f.noBrowser {
-				return UsageError{errors.New("-browser and -no-browser exclude each other")}
+				return Usage(errors.New("-browser and -no-browser exclude each other"))
 			}
 			return h.lab(cmd.Context(), args, f)
 		},
