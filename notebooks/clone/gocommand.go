@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/contextrec/contextrec/notebooks/internal/group"
@@ -41,18 +43,19 @@ func runGo(ctx context.Context, folder string, env []string, progress io.Writer,
 	return nil
 }
 
-// newFolder makes a folder in another one, for files that are to be put in their
-// place when they are whole. It removes those that a killed process has left; nobody
-// else may make one at the same time.
-func newFolder(in, prefix string) (string, error) {
-	left, err := os.ReadDir(in)
+// newFolder makes a folder in another one, for the files of what, which are to be put
+// in their place when they are whole. It removes those that a killed process has
+// left; nobody else may make one of what at the same time.
+func newFolder(in, what string) (string, error) {
+	entries, err := os.ReadDir(in)
 	if err != nil {
 		return "", err
 	}
-	for _, entry := range left {
-		if name := entry.Name(); len(name) > len(prefix) && name[:len(prefix)] == prefix {
-			os.RemoveAll(in + string(os.PathSeparator) + name)
+	for _, entry := range entries {
+		of, number, ok := strings.Cut(strings.TrimPrefix(entry.Name(), ".new-"), "+")
+		if ok && of == what && strings.Trim(number, "0123456789") == "" {
+			os.RemoveAll(filepath.Join(in, entry.Name()))
 		}
 	}
-	return os.MkdirTemp(in, prefix)
+	return os.MkdirTemp(in, ".new-"+what+"+")
 }

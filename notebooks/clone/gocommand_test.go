@@ -54,11 +54,14 @@ func TestInterruptedBuild(t *testing.T) {
 		},
 		"kernel": func(ctx context.Context) error { return InstallKernel(ctx, root, io.Discard) },
 	}
+	// Another program's, which may be built just now.
+	other := filepath.Join(folder, ".new-paper-xla+1", "paper")
+	writeFile(t, other, "half")
 	for name, build := range builds {
 		os.Remove(begun)
 		// What a killed process has left goes too.
-		writeFile(t, filepath.Join(folder, ".new-paper-1", "paper"), "half")
-		writeFile(t, filepath.Join(folder, ".new-kernel-1", "gonb"), "half")
+		writeFile(t, filepath.Join(folder, ".new-paper+1", "paper"), "half")
+		writeFile(t, filepath.Join(folder, ".new-kernel+1", "gonb"), "half")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var compiler, temporary string
@@ -80,7 +83,7 @@ func TestInterruptedBuild(t *testing.T) {
 				t.Errorf("%s: %s is %q, %v", name, program, text, err)
 			}
 		}
-		if left, _ := filepath.Glob(filepath.Join(folder, ".new-"+map[string]string{"program": "paper", "kernel": "kernel"}[name]+"*")); left != nil {
+		if left, _ := filepath.Glob(filepath.Join(folder, ".new-"+map[string]string{"program": "paper", "kernel": "kernel"}[name]+"+*")); left != nil {
 			t.Errorf("%s: left are %q", name, left)
 		}
 		if _, err := os.Stat(temporary); temporary == "" || !errors.Is(err, os.ErrNotExist) {
@@ -91,6 +94,9 @@ func TestInterruptedBuild(t *testing.T) {
 				t.Fatalf("%s: the compiler %s still runs", name, compiler)
 			}
 		}
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
 	}
 	if HasKernel(root) {
 		t.Error("the kernel is taken for built")

@@ -60,7 +60,7 @@ func InstallKernel(ctx context.Context, root string, progress io.Writer) error {
 	if err := os.Remove(filepath.Join(binDir, stampFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("folder of the notebook kernel: %w", err)
 	}
-	built, err := newFolder(binDir, ".new-kernel-")
+	built, err := newFolder(binDir, "kernel")
 	if err != nil {
 		return fmt.Errorf("folder of the notebook kernel: %w", err)
 	}

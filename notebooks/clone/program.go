@@ -152,7 +152,7 @@ func buildProgram(ctx context.Context, root, binary string, progress io.Writer) 
 	// Go may write into the file that is there, and takes one that was cut off then
 	// for whole. It is given another one, with a link to what may be up to date.
 	name := filepath.Base(binary)
-	folder, err := newFolder(filepath.Dir(binary), ".new-"+name+"-")
+	folder, err := newFolder(filepath.Dir(binary), name)
 	if err != nil {
 		return fmt.Errorf("building the program: %w", err)
 	}
