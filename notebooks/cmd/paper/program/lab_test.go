@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -252,9 +253,14 @@ func TestKernelInstall(t *testing.T) {
 	t.Setenv("PATH", path)
 
 	other := newShell(t)
-	other.Install = s.Install
+	// Whose it is, is looked at before the minute that building takes.
+	other.Install = func(context.Context, string, io.Writer) error {
+		t.Error("a kernel is built that cannot be installed")
+		return nil
+	}
 	other.run(1, "kernel", "install")
 	other.oneLine(folder + " belongs to " + root + ": -force replaces it")
+	other.Install = s.Install
 	other.run(0, "kernel", "install", "-force")
 	other.contains(other.out.String(), "it takes the place of "+root+"\n")
 	writeFile(t, filepath.Join(other.dir, "repository", "go.mod"), "")
@@ -264,4 +270,13 @@ func TestKernelInstall(t *testing.T) {
 	other.contains(other.out.String(), "is removed from "+folder)
 	s.run(0, "kernel", "uninstall")
 	said("no kernel is installed in " + folder + "\n")
+
+	// A clone that is gone is no reason to keep its kernel.
+	s.run(0, "kernel", "install")
+	if err := os.Remove(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	s.Repository = func() (string, error) { return "", errors.New("no repository here") }
+	s.run(0, "kernel", "uninstall")
+	said("the kernel of " + root + " is removed from " + folder + "\n")
 }
