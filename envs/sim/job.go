@@ -50,7 +50,7 @@ func (e Experiment) job(ctx context.Context, store Store, c Contender, opt Optio
 	}
 	head.Checkpoints = Checkpoints(e.Steps)
 	head.Reward = make([][]float64, e.Runs)
-	j := &job{experiment: e, contender: c, options: opt, result: head, path: store.path(&head), playing: make([]bool, e.Runs)}
+	j := &job{experiment: e, contender: c, options: opt, result: head, path: store.Path(&head), playing: make([]bool, e.Runs)}
 	j.parts = strings.TrimSuffix(j.path, ".csv") + ".parts"
 	j.ctx, j.cancel = context.WithCancel(ctx)
 	return j, nil

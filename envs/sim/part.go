@@ -81,7 +81,7 @@ func (s Store) part(e Experiment, folder string) (Part, error) {
 		if err != nil {
 			return Part{}, fmt.Errorf("sim: experiment %q: contender %q: %w", e.Name, c.Name, err)
 		}
-		path := s.path(&head)
+		path := s.Path(&head)
 		if _, err := os.Lstat(path); partsOf(path) == folder && errors.Is(err, fs.ErrNotExist) {
 			return Part{c.Name, e.Steps, e.Runs, kept}, nil
 		}

@@ -34,7 +34,7 @@ func (s Store) Load(e Experiment, c Contender) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sim: experiment %q: contender %q: %w", e.Name, c.Name, err)
 	}
-	return want.loadAs(s.path(&want), whole)
+	return want.loadAs(s.Path(&want), whole)
 }
 
 // Results returns all results that are there under an experiment's name, of all
@@ -86,7 +86,8 @@ func (s Store) folder(experiment string) string {
 	return filepath.Join(dir, experiment)
 }
 
-func (s Store) path(r *Result) string { return filepath.Join(s.folder(r.Experiment), r.fileName()) }
+// Path is the file in which a result of an experiment lies, once it is finished.
+func (s Store) Path(r *Result) string { return filepath.Join(s.folder(r.Experiment), r.fileName()) }
 
 // probe makes the experiment's folder and reports whether it can be written,
 // before hours of work go into something that cannot be kept.

@@ -3,6 +3,7 @@ package clone
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,15 @@ import (
 
 	"github.com/contextrec/contextrec/notebooks/internal/group"
 )
+
+// GoProgram is the path of the go command.
+func GoProgram() (string, error) {
+	path, err := exec.LookPath("go")
+	if err != nil {
+		return "", errors.New("go is not on PATH: it builds the program, the kernel and each cell")
+	}
+	return path, nil
+}
 
 // runGo runs go in a folder, until ctx ends, and with it all that it has started. The
 // error has what it said; which modules it downloads goes to progress as well.
@@ -47,15 +57,16 @@ func runGo(ctx context.Context, folder string, env []string, progress io.Writer,
 // in their place when they are whole. It removes those that a killed process has
 // left; nobody else may make one of what at the same time.
 func newFolder(in, what string) (string, error) {
+	prefix := ".new-" + what + "+"
 	entries, err := os.ReadDir(in)
 	if err != nil {
 		return "", err
 	}
 	for _, entry := range entries {
-		of, number, ok := strings.Cut(strings.TrimPrefix(entry.Name(), ".new-"), "+")
-		if ok && of == what && strings.Trim(number, "0123456789") == "" {
+		number, ok := strings.CutPrefix(entry.Name(), prefix)
+		if ok && strings.Trim(number, "0123456789") == "" {
 			os.RemoveAll(filepath.Join(in, entry.Name()))
 		}
 	}
-	return os.MkdirTemp(in, ".new-"+what+"+")
+	return os.MkdirTemp(in, prefix)
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -137,20 +136,4 @@ func isBuiltFrom(binDir, stamp string) bool {
 	}
 	have, err := os.ReadFile(filepath.Join(binDir, stampFile))
 	return err == nil && string(have) == stamp
-}
-
-// GoProgram is the path of the go command.
-func GoProgram() (string, error) {
-	path, err := exec.LookPath("go")
-	if err != nil {
-		return "", errors.New("go is not on PATH: it builds the program, the kernel and each cell")
-	}
-	return path, nil
-}
-
-// Interruptible lets a command end in its own way, and remove its files, when its
-// context is cancelled.
-func Interruptible(cmd *exec.Cmd) {
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 20 * time.Second
 }

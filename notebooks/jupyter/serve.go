@@ -105,19 +105,14 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 			return err
 		}
 	}
+	preparing := ""
 	if opt.Prepare != nil {
-		preparing := filepath.Join(dir, "preparing")
+		preparing = filepath.Join(dir, "preparing")
 		if err := replace(preparing, "", 0o644); err != nil {
 			return err
 		}
 		if opt.Kernel, err = opt.Kernel.after(preparing, dir); err != nil {
 			return err
-		}
-		prepare := opt.Prepare
-		opt.Prepare = func(ctx context.Context) error {
-			// Also after a failure: a kernel that waits must end with the server.
-			defer os.Remove(preparing)
-			return prepare(ctx)
 		}
 	}
 	served, end := context.WithCancel(ctx)
@@ -131,7 +126,7 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		err := opt.build(served, pages, compiling)
+		err := opt.build(served, pages, preparing, compiling)
 		if err != nil {
 			end()
 		}
@@ -145,10 +140,14 @@ func Serve(ctx context.Context, p Program, opt Options) error {
 	return err
 }
 
-// build builds the kernel and, when pages are there, what cells import.
-func (opt Options) build(ctx context.Context, pages <-chan struct{}, compiling string) error {
+// build builds the kernel and, when pages are there, what cells import. Each file is
+// gone when what it stands for is done.
+func (opt Options) build(ctx context.Context, pages <-chan struct{}, preparing, compiling string) error {
 	if opt.Prepare != nil {
-		if err := opt.Prepare(ctx); err != nil {
+		err := opt.Prepare(ctx)
+		// Also after a failure: a kernel that waits must end with the server.
+		os.Remove(preparing)
+		if err != nil {
 			return err
 		}
 	}

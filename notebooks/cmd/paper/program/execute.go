@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
@@ -39,7 +40,7 @@ func runNotebook(ctx context.Context, binDir, in, out string, env []string, prog
 	cmd := exec.CommandContext(ctx, filepath.Join(binDir, "nbrun"), append(args, in)...)
 	cmd.Env = append(os.Environ(), clone.KernelEnv(ctx, binDir, goPath)...)
 	cmd.Env = append(cmd.Env, env...)
-	clone.Interruptible(cmd)
+	interruptible(cmd)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -59,6 +60,13 @@ func runNotebook(ctx context.Context, binDir, in, out string, env []string, prog
 		return fmt.Errorf("%s: notebook runner: %w", filepath.Base(in), err)
 	}
 	return nil
+}
+
+// interruptible lets a command end in its own way when its context is
+// cancelled: nbrun ends the kernel and removes its files.
+func interruptible(cmd *exec.Cmd) {
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
 }
 
 // relay copies the runner's lines up to its error message, and returns that.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
@@ -72,7 +71,7 @@ func (b *bench) peer(ctx context.Context, root string, p peer) error {
 // computed, and the microseconds of an update in each turn, with tabs in between.
 func (b *bench) peerCall(ctx context.Context, call []string, byArg map[string]paper.Timing) error {
 	cmd := exec.CommandContext(ctx, b.python, call...)
-	clone.Interruptible(cmd)
+	interruptible(cmd)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"reflect"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +56,7 @@ func (p *program) claims() (claims []paper.Claim, files []string, err error) {
 		found, err := p.stored(store, e)
 		errs = append(errs, err)
 		results[e.Name] = found
-		files = append(files, sources(filepath.Join(store.Dir, e.Name), found)...)
+		files = append(files, sources(store, found)...)
 	}
 	theory, err := paper.StoredTheory(store)
 	if err == nil {
@@ -68,30 +67,12 @@ func (p *program) claims() (claims []paper.Claim, files []string, err error) {
 	return paper.Claims(results, theory), files, errors.Join(errs...)
 }
 
-// sources finds the files of results in an experiment's folder.
-func sources(folder string, results []*sim.Result) []string {
-	names, _ := cli.FilesNamed(folder, ".csv") // without a folder, there are no results to look for
+// sources are the files of results in the store, in their order there.
+func sources(store sim.Store, results []*sim.Result) []string {
 	var out []string
-	for _, name := range names {
-		path := filepath.Join(folder, name)
-		// Opening a pipe waits for a writer, perhaps for ever.
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			continue // whoever loaded the results has told
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			continue
-		}
-		r, err := sim.ReadResult(f)
-		f.Close()
-		if err != nil {
-			continue
-		}
-		for _, used := range results {
-			if reflect.DeepEqual(r, used) {
-				out = append(out, fmt.Sprintf("%s  %s, %d runs of %d steps, version %s, %s", path, r.Contender, r.Runs, r.Steps, r.Version, r.Backend))
-			}
-		}
+	for _, r := range results {
+		out = append(out, fmt.Sprintf("%s  %s, %d runs of %d steps, version %s, %s", store.Path(r), r.Contender, r.Runs, r.Steps, r.Version, r.Backend))
 	}
+	slices.Sort(out)
 	return out
 }
