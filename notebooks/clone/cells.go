@@ -80,8 +80,54 @@ func hasExperiment(ctx context.Context, name string) bool {
 
 // CompileForCells compiles the packages that the cells import, before the first
 // cell, which otherwise takes as long. It does so as the kernel does, for with
-// other flags they are other packages. A failure is the cells' to tell.
+// other flags they are other packages. Where the kernel is there, one cell is built,
+// so that cellgo has a recipe for most others. A failure is the cells' to tell.
 func CompileForCells(ctx context.Context, root string) {
 	env := append(append(os.Environ(), CellEnv(ctx)...), "GOFLAGS="+cellGoFlags, "PWD="+root, "GOWORK=off")
-	runGo(ctx, root, env, io.Discard, slices.Concat([]string{"build"}, CellFlags(), []string{"./notebooks/nb", "./envs/..."})...)
+	err := runGo(ctx, root, env, io.Discard, slices.Concat([]string{"build"}, CellFlags(), []string{"./notebooks/nb", "./envs/..."})...)
+	if err == nil && HasKernel(root) {
+		buildCell(ctx, root)
+	}
+}
+
+// cellImports are what most cells import: packages of this module, of the libraries
+// that its types come from, and of Go.
+var cellImports = []string{
+	Module + "/baselines", Module + "/baselines/neural",
+	Module + "/envs", Module + "/envs/envtest", Module + "/envs/kkbox", Module + "/envs/kkbox/sevenzip",
+	Module + "/envs/logged", Module + "/envs/sim",
+	Module + "/notebooks/figure", Module + "/notebooks/nb", Module + "/notebooks/paper",
+	Module + "/pgcr",
+	"github.com/gomlx/gomlx/core/graph", "github.com/gomlx/gomlx/core/tensors", "github.com/janpfeifer/gonb/gonbui",
+	"gonum.org/v1/gonum/floats", "gonum.org/v1/gonum/mat", "gonum.org/v1/gonum/stat", "gonum.org/v1/gonum/stat/distuv",
+	"gonum.org/v1/plot", "gonum.org/v1/plot/palette", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw",
+	"bytes", "cmp", "context", "encoding/csv", "encoding/json", "errors", "flag", "fmt", "image/color", "io", "maps", "math", "math/rand/v2",
+	"os", "path/filepath", "regexp", "runtime", "slices", "sort", "strconv", "strings", "sync", "time",
+}
+
+// buildCell builds a cell that imports all of these, in a folder like that of a
+// kernel, and as the kernel does.
+func buildCell(ctx context.Context, root string) error {
+	goPath, err := GoProgram()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "paper-cell-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	main := "package main\n\nimport (\n\t_ \"" + strings.Join(cellImports, "\"\n\t_ \"") + "\"\n)\n\nfunc main() {}\n"
+	if err := os.WriteFile(filepath.Join(folder, "main.go"), []byte(main), 0o666); err != nil {
+		return err
+	}
+	binDir := Programs(root)
+	env := append(append(os.Environ(), KernelEnv(ctx, binDir, goPath)...), "PWD="+folder, "GOWORK=auto")
+	for _, args := range [][]string{{"mod", "init", "cell"}, {"work", "init", ".", root}} {
+		if err := runGo(ctx, folder, env, io.Discard, args...); err != nil {
+			return err
+		}
+	}
+	cell := append([]string{goPath, "build", "-o", filepath.Join(folder, "cell")}, CellFlags()...)
+	return run(ctx, folder, env, io.Discard, filepath.Join(binDir, "cellgo"), cell...)
 }

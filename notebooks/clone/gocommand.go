@@ -24,16 +24,22 @@ func GoProgram() (string, error) {
 	return path, nil
 }
 
-// runGo runs go in a folder, until ctx ends, and with it all that it has started. The
-// error has what it said; which modules it downloads goes to progress as well.
+// runGo runs go in a folder, see run.
 func runGo(ctx context.Context, folder string, env []string, progress io.Writer, args ...string) error {
+	return run(ctx, folder, env, progress, "go", args...)
+}
+
+// run runs go, or a program that runs it, in a folder, until ctx ends, and with it
+// all that it has started. The error has what it said; which modules it downloads goes
+// to progress as well.
+func run(ctx context.Context, folder string, env []string, progress io.Writer, program string, args ...string) error {
 	// Interrupted, go ends before its compilers, which leave files then.
 	temporary, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "paper-go-")
 	if err != nil {
 		return fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
 	}
 	defer os.RemoveAll(temporary)
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = folder, append(env, "GOTMPDIR="+temporary)
 	said := saying{progress: progress}
 	cmd.Stdout, cmd.Stderr = &said, &said

@@ -17,8 +17,9 @@ import (
 )
 
 // kernelPrograms are what a notebook is executed with: the kernel, the program
-// that it completes imports with, and the one that drives it.
-var kernelPrograms = []string{"gonb", "goimports", "nbrun"}
+// that it completes imports with, the go command that it builds cells with, and the
+// one that drives it.
+var kernelPrograms = []string{"gonb", "goimports", "cellgo", "nbrun"}
 
 // stampFile names, in the folder of the programs, what they were built from.
 const stampFile = ".built-from"
@@ -65,7 +66,7 @@ func InstallKernel(ctx context.Context, root string, progress io.Writer) error {
 	}
 	defer os.RemoveAll(built)
 	env := append(os.Environ(), "PWD="+source, "GOBIN="+built, "GOWORK=off", "GOFLAGS="+cellGoFlags)
-	if err := runGo(ctx, source, env, progress, "install", "tool", "./nbrun"); err != nil {
+	if err := runGo(ctx, source, env, progress, "install", "tool", "./cellgo", "./nbrun"); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

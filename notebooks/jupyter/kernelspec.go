@@ -23,6 +23,10 @@ type Kernel struct {
 	// with: absolute paths.
 	Program, Go string
 
+	// CellGo is a program that is called with Go and its arguments and does what it
+	// does, sooner where it builds a cell; "" is none.
+	CellGo string
+
 	// BuildFlags are flags of "go build" for all cells, which a %goflags line of
 	// a notebook comes after.
 	BuildFlags []string
@@ -106,7 +110,12 @@ func (k Kernel) goCommand(file string) string {
 	if file != "" {
 		wait = "\t" + waitWhile(file)
 	}
-	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n%[3]s\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[1]s build%[2]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", shellWord(k.Go), flags.String(), wait)
+	program := shellWord(k.Go)
+	builder := program
+	if k.CellGo != "" {
+		builder = shellWord(k.CellGo) + " " + program
+	}
+	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n%[4]s\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[2]s build%[3]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", program, builder, flags.String(), wait)
 }
 
 // waitWhile is a line of a shell's that waits while a file is there, and ends the

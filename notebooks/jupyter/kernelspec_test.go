@@ -93,6 +93,22 @@ func TestInstall(t *testing.T) {
 		}
 	}
 
+	// With a program for cells, that is called with go where one is compiled.
+	k.CellGo = script(t, filepath.Join(k.Repository, "cell's"), "cellgo", `echo "cellgo $*"`)
+	if _, err := k.Install(false); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"build -o x": "cellgo " + k.Go + " build -ldflags=-s -w -tags=it's -o x",
+		"env GOMOD":  "<env> <GOMOD> GOGC=off",
+	} {
+		t.Setenv("GOGC", "off")
+		out, err := exec.Command(filepath.Join(folder, "bin", "go"), strings.Fields(args)...).CombinedOutput()
+		if got := strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), " "); err != nil || got != want {
+			t.Errorf("go %s becomes %s, %v; want %s", args, got, err, want)
+		}
+	}
+
 	// Again, as after an update.
 	if done, err := k.Install(false); err != nil || done.Before != k.Repository {
 		t.Errorf("installed %+v, %v", done, err)

@@ -17,5 +17,5 @@
 //
 // The module pins the kernel and the goimports program that it needs, as tools:
 //
-//	GOBIN=$PWD/notebooks/.bin go -C notebooks/kernel install tool ./nbrun
+//	GOBIN=$PWD/notebooks/.bin go -C notebooks/kernel install tool ./cellgo ./nbrun
 package kernel

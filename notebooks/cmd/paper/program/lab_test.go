@@ -115,7 +115,7 @@ func TestLab(t *testing.T) {
 		"JupyterLab 4.2.5 has the notebooks, until Ctrl-C, at\nhttp://127.0.0.1:8888/lab?token=secret\n",
 		"--notebook-dir="+filepath.Join(root, "notebooks"),
 		// What the headless runner gives a cell, this kernel gives it too.
-		filepath.Join(root, "notebooks", ".bin", "gonb"), `"GOFLAGS": "-mod=readonly"`, `"GOMLX_NO_AUTO_INSTALL": "1"`, "build '"+strings.Join(clone.CellFlags(), "' '")+"'",
+		filepath.Join(root, "notebooks", ".bin", "gonb"), `"GOFLAGS": "-mod=readonly"`, `"GOMLX_NO_AUTO_INSTALL": "1"`, filepath.Join(root, "notebooks", ".bin", "cellgo")+"' '", "build '"+strings.Join(clone.CellFlags(), "' '")+"'",
 		"/bin:"+filepath.Join(root, "notebooks", ".bin")+":",
 	)
 	// Flags are settings of the notebooks.

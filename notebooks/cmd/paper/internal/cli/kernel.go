@@ -30,7 +30,8 @@ func kernelOf(ctx context.Context, root string) (jupyter.Kernel, error) {
 	binDir := clone.Programs(root)
 	return jupyter.Kernel{
 		Repository: root,
-		Program:    filepath.Join(binDir, "gonb"), Go: goPath, BuildFlags: clone.CellFlags(),
+		Program:    filepath.Join(binDir, "gonb"),
+		Go:         goPath, CellGo: filepath.Join(binDir, "cellgo"), BuildFlags: clone.CellFlags(),
 		Env: clone.KernelEnv(ctx, binDir, goPath),
 	}, nil
 }

@@ -1,0 +1,233 @@
+package cellbuild
+
+import (
+	"bytes"
+	"errors"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// request is what is asked for, a build of a cell.
+type request struct {
+	folder  string   // of the cell, absolute
+	output  string   // the program's file
+	flags   []string // of go build, but for -o
+	imports []string // of the cell, sorted
+
+	module       string   // its name
+	goMod        []byte   // the cell's, without the module's name
+	goWork       []byte   // the cell's
+	localModules []module // of go.work, but for the cell's own
+}
+
+// module is one whose sources may change at any time.
+type module struct{ path, folder string }
+
+// known are the flags of go build that decide nothing but how packages are
+// compiled and linked.
+var known = []string{"asmflags", "buildvcs", "gcflags", "ldflags", "tags"}
+
+// errNotACell says that go is to do by itself what is asked for.
+var errNotACell = errors.New("not a plain build of a cell")
+
+// newRequest reads the arguments of go, and the cell in a folder.
+func newRequest(folder string, args []string) (request, error) {
+	r := request{folder: folder}
+	if err := r.readArguments(args); err != nil {
+		return r, err
+	}
+	if err := r.readFolder(); err != nil {
+		return r, err
+	}
+	if err := r.readModules(); err != nil {
+		return r, err
+	}
+	return r, r.readImports()
+}
+
+func (r *request) readArguments(args []string) error {
+	if len(args) == 0 || args[0] != "build" {
+		return errNotACell
+	}
+	for args = args[1:]; len(args) > 0; args = args[1:] {
+		name, value, hasValue := strings.Cut(args[0], "=")
+		flag := strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-")
+		switch {
+		case flag == name:
+			return errNotACell // a package
+		case flag == "o" && hasValue:
+			r.output = value
+		case flag == "o" && len(args) > 1:
+			args = args[1:]
+			r.output = args[0]
+		case hasValue && slices.Contains(known, flag):
+			r.flags = append(r.flags, args[0])
+		default:
+			return errNotACell
+		}
+	}
+	if r.output == "" {
+		return errNotACell
+	}
+	if info, err := os.Stat(r.output); err == nil && !info.Mode().IsRegular() {
+		return errNotACell // go puts it into a folder, and leaves a device alone
+	}
+	return nil
+}
+
+// readFolder looks for what a program is made of beside its main.go.
+func (r *request) readFolder() error {
+	entries, err := os.ReadDir(r.folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if name != "main.go" && (isSource(name) || name == "default.pgo" || name == "vendor") {
+			return errNotACell
+		}
+	}
+	return nil
+}
+
+func (r *request) readModules() error {
+	goMod := filepath.Join(r.folder, "go.mod")
+	text, err := os.ReadFile(goMod)
+	if err != nil {
+		return err
+	}
+	f, err := modfile.Parse(goMod, text, nil)
+	if err != nil || f.Module == nil {
+		return errNotACell
+	}
+	r.module = f.Module.Mod.Path
+	start, end := f.Module.Syntax.Span()
+	r.goMod = slices.Concat(text[:start.Byte], text[end.Byte:])
+	if err := r.addReplaced(r.folder, f.Replace); err != nil {
+		return err
+	}
+
+	goWork := filepath.Join(r.folder, "go.work")
+	if r.goWork, err = os.ReadFile(goWork); err != nil {
+		return err
+	}
+	work, err := modfile.ParseWork(goWork, r.goWork, nil)
+	if err != nil {
+		return errNotACell
+	}
+	if err := r.addReplaced(r.folder, work.Replace); err != nil {
+		return err
+	}
+	own := false
+	for _, use := range work.Use {
+		folder := inFolder(r.folder, use.Path)
+		if folder == r.folder {
+			own = true
+			continue
+		}
+		if err := r.addModule("", folder); err != nil {
+			return err
+		}
+	}
+	if !own {
+		return errNotACell
+	}
+	return nil
+}
+
+// addModule adds a module whose sources are in a folder. Its path is that of its
+// go.mod where it is "".
+func (r *request) addModule(path, folder string) error {
+	goMod := filepath.Join(folder, "go.mod")
+	text, err := os.ReadFile(goMod)
+	if err != nil {
+		return err
+	}
+	f, err := modfile.Parse(goMod, text, nil)
+	if err != nil || f.Module == nil {
+		return errNotACell
+	}
+	if path == "" {
+		path = f.Module.Mod.Path
+	}
+	r.localModules = append(r.localModules, module{path, folder})
+	return r.addReplaced(folder, f.Replace)
+}
+
+// addReplaced adds the modules that take the place of others by their folders. Which
+// of several replacements counts, go decides; all are looked at.
+func (r *request) addReplaced(base string, replaced []*modfile.Replace) error {
+	for _, p := range replaced {
+		if p.New.Version != "" {
+			continue
+		}
+		m := module{p.Old.Path, inFolder(base, p.New.Path)}
+		if slices.Contains(r.localModules, m) {
+			continue
+		}
+		if err := r.addModule(m.path, m.folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *request) readImports() error {
+	file := filepath.Join(r.folder, "main.go")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	// Directives may name files, constraints and settings.
+	if bytes.Contains(text, []byte("//go:")) || bytes.Contains(text, []byte("+build")) {
+		return errNotACell
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
+	if err != nil || f.Name.Name != "main" {
+		return errNotACell // go says why
+	}
+	for _, spec := range f.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil || path == "C" || path == r.module || strings.HasPrefix(path, r.module+"/") {
+			return errNotACell
+		}
+		r.imports = append(r.imports, path)
+	}
+	slices.Sort(r.imports)
+	r.imports = slices.Compact(r.imports)
+	return nil
+}
+
+func inFolder(base, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(base, path)
+}
+
+// isSource tells whether go build looks at a file of this name. It knows more
+// kinds, which only cgo compiles.
+func isSource(name string) bool {
+	switch filepath.Ext(name) {
+	case ".go":
+		return !strings.HasSuffix(name, "_test.go")
+	case ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".hpp", ".hxx", ".f", ".F", ".for", ".f90",
+		".s", ".S", ".sx", ".swig", ".swigcxx", ".syso":
+		return true
+	}
+	return false
+}
+
+// exists tells whether there is something of this name.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
