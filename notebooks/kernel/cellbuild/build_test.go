@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +38,7 @@ func newBench(t *testing.T) *bench {
 	t.Setenv("GOFLAGS", "")
 	t.Setenv("GOWORK", "")
 	t.Setenv("GOENV", filepath.Join(t.TempDir(), "env"))
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "it's a [place]")
 	b := &bench{t: t, lib: filepath.Join(dir, "lib"), cell: filepath.Join(dir, "cell"), builds: filepath.Join(dir, "builds")}
 	b.g = cellbuild.Go{Program: filepath.Join(dir, "go"), Recipes: filepath.Join(dir, "recipes")}
 	b.write(b.g.Program, fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then echo \"$@\" >>%q; fi\nexec %q \"$@\"\n", b.builds, goPath))
@@ -68,7 +69,7 @@ func (b *bench) reset() {
 func (b *bench) newCell(folder, module string) {
 	b.t.Helper()
 	b.write(filepath.Join(folder, "go.mod"), "module "+module+"\n\ngo 1.26.0\n")
-	b.write(filepath.Join(folder, "go.work"), "go 1.26.0\n\nuse (\n\t.\n\t"+b.lib+"\n)\n")
+	b.write(filepath.Join(folder, "go.work"), "go 1.26.0\n\nuse (\n\t.\n\t"+strconv.Quote(b.lib)+"\n)\n")
 	b.body(folder, `println(b.Words())`, "example.org/lib/b")
 }
 
@@ -149,6 +150,19 @@ func (b *bench) learn(folder string, flags ...string) {
 		}
 	}
 	b.t.Fatal("go is called for the third time")
+}
+
+// recipes are the files that are kept.
+func (b *bench) recipes() (files []string) {
+	b.t.Helper()
+	entries, err := os.ReadDir(b.g.Recipes)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range entries {
+		files = append(files, filepath.Join(b.g.Recipes, e.Name()))
+	}
+	return files
 }
 
 // Another cell that imports the same is built without go, and is what go would have
@@ -248,7 +262,7 @@ func TestBuildAfterAChange(t *testing.T) {
 		{name: "the module's go.mod", change: func() { b.write(file("go.mod"), "module example.org/lib\n\ngo 1.25.0\n") }, says: "depth"},
 		{name: "the cell's go.mod", change: func() { b.write(filepath.Join(b.cell, "go.mod"), "module gonb_1\n\ngo 1.25.0\n") }, says: "depth"},
 		{name: "the workspace", change: func() {
-			b.write(filepath.Join(b.cell, "go.work"), "go 1.26.0\n\ngodebug panicnil=1\n\nuse (\n\t.\n\t"+b.lib+"\n)\n")
+			b.write(filepath.Join(b.cell, "go.work"), "go 1.26.0\n\ngodebug panicnil=1\n\nuse (\n\t.\n\t"+strconv.Quote(b.lib)+"\n)\n")
 		}, says: "depth"},
 		{name: "the go command", change: func() { b.age(b.g.Program, time.Hour) }, says: "depth"},
 		{name: "an import", change: func() {
@@ -317,14 +331,12 @@ func TestBuildWithoutARecipe(t *testing.T) {
 	b.learn(b.cell)
 	each := func(do func(file string) error) func() {
 		return func() {
-			files, err := os.ReadDir(b.g.Recipes)
-			if err != nil || len(files) != 1 {
-				t.Fatalf("recipes are %v, %v, want one", files, err)
+			files := b.recipes()
+			if len(files) != 1 {
+				t.Fatalf("recipes are %v, want one", files)
 			}
-			for _, f := range files {
-				if err := do(filepath.Join(b.g.Recipes, f.Name())); err != nil {
-					t.Fatal(err)
-				}
+			if err := do(files[0]); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
@@ -369,9 +381,9 @@ func TestBuildWithoutARecipe(t *testing.T) {
 func TestBuildWhereARecipeFails(t *testing.T) {
 	b := newBench(t)
 	b.learn(b.cell)
-	files, err := filepath.Glob(filepath.Join(b.g.Recipes, "*.json"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("recipes are %v, %v", files, err)
+	files := b.recipes()
+	if len(files) != 1 {
+		t.Fatalf("recipes are %v, want one", files)
 	}
 	text, err := os.ReadFile(files[0])
 	if err != nil {
@@ -419,7 +431,7 @@ func TestBuildLeavesToGo(t *testing.T) {
 		{name: "a go.mod without a name", change: add("go.mod", "go 1.26.0\n")},
 		{name: "no go.work", change: func() { os.Remove(in("go.work")) }},
 		{name: "a go.work that is broken", change: add("go.work", "us .\n")},
-		{name: "a go.work without the cell", change: add("go.work", "go 1.26.0\n\nuse "+b.lib+"\n")},
+		{name: "a go.work without the cell", change: add("go.work", "go 1.26.0\n\nuse "+strconv.Quote(b.lib)+"\n")},
 		{name: "a go.work of nothing", change: add("go.work", "go 1.26.0\n\nuse (\n\t.\n\t./nowhere\n)\n")},
 		{name: "a directive", change: add("main.go", "package main\n\nimport _ \"example.org/lib/b\"\n\n//go:noinline\nfunc f() {}\n\nfunc main() { f() }\n")},
 		{name: "a constraint", change: add("main.go", "// +build ignore\n\npackage main\n\nfunc main() {}\n")},
@@ -477,7 +489,7 @@ func TestBuildNeverKeeps(t *testing.T) {
 			over := filepath.Join(b.lib, "over")
 			b.write(over+".go", "package b\n\nfunc Words() string { return \"over\" }\n")
 			b.write(over+".json", fmt.Sprintf(`{"Replace": {%q: %q}}`, filepath.Join(b.lib, "b", "b.go"), over+".go"))
-			t.Setenv("GOFLAGS", "-overlay="+over+".json")
+			t.Setenv("GOFLAGS", `"-overlay=`+over+`.json"`)
 		}, "over"},
 		{"a repository's state", func(t *testing.T, b *bench) {
 			git := exec.Command("git", "init", "-q", b.cell)
@@ -533,13 +545,9 @@ func TestBuildAtTheSameTime(t *testing.T) {
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("left in the temporary folder are %v, %v", left, err)
 	}
-	recipes, err := os.ReadDir(b.g.Recipes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range recipes {
-		if !strings.HasSuffix(r.Name(), ".json") {
-			t.Errorf("left among the recipes is %s", r.Name())
+	for _, r := range b.recipes() {
+		if !strings.HasSuffix(r, ".json") {
+			t.Errorf("left among the recipes is %s", r)
 		}
 	}
 }
@@ -551,8 +559,20 @@ func TestRecipesAreFew(t *testing.T) {
 		b.write(filepath.Join(b.g.Recipes, fmt.Sprintf("%d.json", i)), "{}")
 	}
 	b.learn(b.cell)
-	if files, err := os.ReadDir(b.g.Recipes); err != nil || len(files) > 64 {
-		t.Errorf("there are %d recipes, %v", len(files), err)
+	if n := len(b.recipes()); n > 64 {
+		t.Errorf("there are %d recipes", n)
 	}
 	b.want(b.cell, 0, "one two")
+}
+
+// A recipe is removed when its sources are others.
+func TestRecipesAreCurrent(t *testing.T) {
+	b := newBench(t)
+	for _, word := range []string{"one", "two", "three"} {
+		b.write(filepath.Join(b.lib, "a", "a.go"), "package a\n\nfunc Word() string { return \""+word+"\" }\n")
+		b.learn(b.cell)
+		if files := b.recipes(); len(files) != 1 {
+			t.Errorf("recipes are %v, want one", files)
+		}
+	}
 }

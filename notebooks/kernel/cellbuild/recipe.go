@@ -49,7 +49,7 @@ const (
 
 // take makes a recipe of a build that began at a time, from its trace.
 func take(ctx context.Context, goProgram string, r request, began time.Time, trace string) (*recipe, error) {
-	work, compile, link, err := readTrace(trace)
+	work, compile, link, err := readTrace(trace, r.folder)
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +114,18 @@ func (r *recipe) mainLine(module string) string {
 	return "packagefile " + module + "=" + archive + "\n"
 }
 
-// fits tells whether a cell can be built by it: whether its imports are among
-// those, and nothing has changed.
-func (r *recipe) fits(req request) bool {
-	for _, path := range req.imports {
+// covers tells whether a cell imports nothing that the recipe's did not.
+func (r *recipe) covers(imports []string) bool {
+	for _, path := range imports {
 		if _, ok := slices.BinarySearch(r.Imports, path); !ok {
 			return false
 		}
 	}
+	return true
+}
+
+// isCurrent tells whether the sources are what they were.
+func (r *recipe) isCurrent() bool {
 	now, err := r.Sources.state()
 	return err == nil && now.digest == r.State
 }
@@ -249,25 +253,31 @@ var cTools = []string{"gcc", "g++", "clang", "clang++", "gfortran", "pkg-config"
 // shelf is a folder of recipes.
 type shelf string
 
-// find looks for a recipe by which a cell can be built.
+// find looks for a recipe by which a cell can be built. It removes those that its
+// sources have left behind.
 func (s shelf) find(key string, r request) *recipe {
-	files, err := filepath.Glob(filepath.Join(string(s), key+"-*.json"))
+	entries, err := os.ReadDir(string(s))
 	if err != nil {
 		return nil
 	}
-	for _, file := range files {
-		info, err := os.Stat(file)
-		if err != nil || time.Since(info.ModTime()) > lifetime {
+	for _, e := range entries {
+		info, err := e.Info()
+		if !strings.HasPrefix(e.Name(), key+"-") || err != nil || time.Since(info.ModTime()) > lifetime {
 			continue
 		}
+		file := filepath.Join(string(s), e.Name())
 		data, err := os.ReadFile(file)
 		if err != nil {
 			continue
 		}
 		found := new(recipe)
-		if json.Unmarshal(data, found) == nil && found.fits(r) {
+		if json.Unmarshal(data, found) != nil || !found.covers(r.imports) {
+			continue
+		}
+		if found.isCurrent() {
 			return found
 		}
+		os.Remove(file)
 	}
 	return nil
 }

@@ -20,8 +20,9 @@ type command struct {
 var errTrace = errors.New("the commands of go build are not what they were expected to be")
 
 // readTrace finds in what "go build -x -work" prints the folder that it worked in and
-// the commands that made the cell. The folder is called $WORK in them.
-func readTrace(trace string) (work string, compile, link command, err error) {
+// the commands that made the cell. That folder is called $WORK in them, and that of the
+// cell, which they are run in, is not named.
+func readTrace(trace, folder string) (work string, compile, link command, err error) {
 	first, rest, _ := strings.Cut(trace, "\n")
 	work, ok := strings.CutPrefix(first, "WORK=")
 	if !ok {
@@ -35,14 +36,24 @@ func readTrace(trace string) (work string, compile, link command, err error) {
 		if err != nil || len(c.Args) == 0 {
 			continue // cat and its like are for a shell
 		}
-		switch tool := strings.TrimSuffix(filepath.Base(c.Args[0]), ".exe"); {
-		case tool == "compile" && slices.Contains(c.Args, "./main.go"):
+		switch tool := filepath.Base(c.Args[0]); tool {
+		case "compile":
 			compile = c
-		case tool == "link":
+		case "link":
 			link = c
 		}
 	}
-	if !compile.has("-o", archive) || !compile.has("-importcfg", importCfg) || !link.has("-o", linked) || !link.has("-importcfg", linkCfg) || !slices.Contains(link.Args, archive) {
+	// go shows it as it is where it has blanks.
+	for _, c := range []command{compile, link} {
+		for i, a := range c.Args {
+			if a == filepath.Join(folder, "main.go") {
+				c.Args[i] = cellFile
+			} else if strings.Contains(a, folder) {
+				return "", compile, link, errTrace
+			}
+		}
+	}
+	if !slices.Contains(compile.Args, cellFile) || !compile.has("-o", archive) || !compile.has("-importcfg", importCfg) || !link.has("-o", linked) || !link.has("-importcfg", linkCfg) || !slices.Contains(link.Args, archive) {
 		return "", compile, link, errTrace
 	}
 	return work, compile, link, nil
@@ -50,6 +61,7 @@ func readTrace(trace string) (work string, compile, link command, err error) {
 
 // The files of the main package.
 const (
+	cellFile  = "./main.go"
 	archive   = "$WORK/b001/_pkg_.a"
 	importCfg = "$WORK/b001/importcfg"
 	linkCfg   = "$WORK/b001/importcfg.link"

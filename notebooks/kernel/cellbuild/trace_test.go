@@ -49,8 +49,11 @@ func FuzzReadCommand(f *testing.F) {
 }
 
 func TestReadTraceOfOtherThings(t *testing.T) {
-	for _, trace := range []string{"", "WORK=/w\n", "a\nb\n", "WORK=/w\n/go/compile -o $WORK/b001/_pkg_.a -importcfg $WORK/b001/importcfg ./main.go\n"} {
-		if _, _, _, err := readTrace(trace); err == nil {
+	for _, trace := range []string{"", "WORK=/w\n", "a\nb\n", "WORK=/w\n/go/compile -o $WORK/b001/_pkg_.a -importcfg $WORK/b001/importcfg ./main.go\n",
+		// A cell's folder in another place than is expected, which another cell does not have.
+		"WORK=/w\n/go/compile -o $WORK/b001/_pkg_.a -importcfg $WORK/b001/importcfg -I=/cell/x ./main.go\n/go/link -o $WORK/b001/exe/a.out -importcfg $WORK/b001/importcfg.link $WORK/b001/_pkg_.a\n",
+	} {
+		if _, _, _, err := readTrace(trace, "/cell"); err == nil {
 			t.Errorf("%q is a trace of a build", trace)
 		}
 	}
