@@ -123,7 +123,7 @@ func buildCell(ctx context.Context, root string) error {
 	}
 	binDir := Programs(root)
 	env := append(append(os.Environ(), KernelEnv(ctx, binDir, goPath)...), "PWD="+folder, "GOWORK=auto")
-	for _, args := range [][]string{{"mod", "init", "cell"}, {"work", "init", ".", root}} {
+	for _, args := range [][]string{{"mod", "init", "gonb_0"}, {"work", "init", ".", root}} {
 		if err := runGo(ctx, folder, env, io.Discard, args...); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ type Kernel struct {
 	Program, Go string
 
 	// CellGo is a program that is called with Go and its arguments and does what it
-	// does, sooner where it builds a cell; "" is none.
+	// does, sooner and in silence where it builds a cell; "" is none.
 	CellGo string
 
 	// BuildFlags are flags of "go build" for all cells, which a %goflags line of

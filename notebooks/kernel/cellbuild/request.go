@@ -5,9 +5,11 @@ import (
 	"errors"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +24,9 @@ type request struct {
 	flags   []string // of go build, but for -o
 	imports []string // of the cell, sorted
 
+	main         []byte   // the cell's program
 	module       string   // its name
-	goMod        []byte   // the cell's, without the module's name
+	goMod, goSum []byte   // the cell's, without the module's name
 	goWork       []byte   // the cell's
 	localModules []module // of go.work, but for the cell's own
 }
@@ -31,12 +34,16 @@ type request struct {
 // module is one whose sources may change at any time.
 type module struct{ path, folder string }
 
-// known are the flags of go build that decide nothing but how packages are
+// plainFlags are the flags of go build that decide nothing but how packages are
 // compiled and linked.
-var known = []string{"asmflags", "buildvcs", "gcflags", "ldflags", "tags"}
+var plainFlags = []string{"asmflags", "buildvcs", "gcflags", "ldflags", "tags"}
 
-// errNotACell says that go is to do by itself what is asked for.
-var errNotACell = errors.New("not a plain build of a cell")
+// errGo says that go is to do by itself what is asked for.
+var errGo = errors.New("not what can be done without go")
+
+// kernelModule is the name that a kernel gives the module of its cells. What go
+// accepts in a module depends on its name; among these, it does not.
+var kernelModule = regexp.MustCompile(`^gonb_[0-9A-Za-z]+$`)
 
 // newRequest reads the arguments of go, and the cell in a folder.
 func newRequest(folder string, args []string) (request, error) {
@@ -55,32 +62,61 @@ func newRequest(folder string, args []string) (request, error) {
 
 func (r *request) readArguments(args []string) error {
 	if len(args) == 0 || args[0] != "build" {
-		return errNotACell
+		return errGo
 	}
 	for args = args[1:]; len(args) > 0; args = args[1:] {
 		name, value, hasValue := strings.Cut(args[0], "=")
 		flag := strings.TrimPrefix(strings.TrimPrefix(name, "-"), "-")
 		switch {
 		case flag == name:
-			return errNotACell // a package
+			return errGo // a package
 		case flag == "o" && hasValue:
 			r.output = value
 		case flag == "o" && len(args) > 1:
 			args = args[1:]
 			r.output = args[0]
-		case hasValue && slices.Contains(known, flag):
+		case hasValue && slices.Contains(plainFlags, flag):
 			r.flags = append(r.flags, args[0])
 		default:
-			return errNotACell
+			return errGo
 		}
 	}
 	if r.output == "" {
-		return errNotACell
+		return errGo
 	}
-	if info, err := os.Stat(r.output); err == nil && !info.Mode().IsRegular() {
-		return errNotACell // go puts it into a folder, and leaves a device alone
+	if work := os.Getenv("GOWORK"); work != "" && work != "auto" {
+		return errGo
+	}
+	if !isReplaceable(r.output) {
+		return errGo
 	}
 	return nil
+}
+
+// isReplaceable tells whether a program may take the place of what there is: nothing,
+// or an earlier one. go refuses to replace other files, and puts it into a folder.
+func isReplaceable(file string) bool {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	begin := make([]byte, 4)
+	if _, err := io.ReadFull(f, begin); err != nil {
+		return info.Size() == 0
+	}
+	switch string(begin) {
+	case "\x7fELF", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\x00asm":
+		return true
+	}
+	return false
 }
 
 // readFolder looks for what a program is made of beside its main.go.
@@ -91,11 +127,24 @@ func (r *request) readFolder() error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if name != "main.go" && (isSource(name) || name == "default.pgo" || name == "vendor") {
-			return errNotACell
+		if name == "main.go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if isSource(name) || name == "default.pgo" || name == "vendor" {
+			return errGo
 		}
 	}
-	return nil
+	// go tells a program the state of the repository that it is in.
+	for up := r.folder; ; up = filepath.Dir(up) {
+		for _, name := range []string{".git", ".hg", ".svn", ".bzr", ".fslckout", "_FOSSIL_"} {
+			if exists(filepath.Join(up, name)) {
+				return errGo
+			}
+		}
+		if up == filepath.Dir(up) {
+			return nil
+		}
+	}
 }
 
 func (r *request) readModules() error {
@@ -106,11 +155,17 @@ func (r *request) readModules() error {
 	}
 	f, err := modfile.Parse(goMod, text, nil)
 	if err != nil || f.Module == nil {
-		return errNotACell
+		return errGo
 	}
 	r.module = f.Module.Mod.Path
+	if !kernelModule.MatchString(r.module) || strings.Contains(strings.Join(r.flags, " "), r.module) {
+		return errGo
+	}
 	start, end := f.Module.Syntax.Span()
 	r.goMod = slices.Concat(text[:start.Byte], text[end.Byte:])
+	if r.goSum, err = os.ReadFile(filepath.Join(r.folder, "go.sum")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := r.addReplaced(r.folder, f.Replace); err != nil {
 		return err
 	}
@@ -121,7 +176,7 @@ func (r *request) readModules() error {
 	}
 	work, err := modfile.ParseWork(goWork, r.goWork, nil)
 	if err != nil {
-		return errNotACell
+		return errGo
 	}
 	if err := r.addReplaced(r.folder, work.Replace); err != nil {
 		return err
@@ -138,7 +193,7 @@ func (r *request) readModules() error {
 		}
 	}
 	if !own {
-		return errNotACell
+		return errGo
 	}
 	return nil
 }
@@ -153,7 +208,7 @@ func (r *request) addModule(path, folder string) error {
 	}
 	f, err := modfile.Parse(goMod, text, nil)
 	if err != nil || f.Module == nil {
-		return errNotACell
+		return errGo
 	}
 	if path == "" {
 		path = f.Module.Mod.Path
@@ -186,18 +241,19 @@ func (r *request) readImports() error {
 	if err != nil {
 		return err
 	}
+	r.main = text
 	// Directives may name files, constraints and settings.
 	if bytes.Contains(text, []byte("//go:")) || bytes.Contains(text, []byte("+build")) {
-		return errNotACell
+		return errGo
 	}
 	f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 	if err != nil || f.Name.Name != "main" {
-		return errNotACell // go says why
+		return errGo // go says why
 	}
 	for _, spec := range f.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
 		if err != nil || path == "C" || path == r.module || strings.HasPrefix(path, r.module+"/") {
-			return errNotACell
+			return errGo
 		}
 		r.imports = append(r.imports, path)
 	}
@@ -211,23 +267,4 @@ func inFolder(base, path string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(base, path)
-}
-
-// isSource tells whether go build looks at a file of this name. It knows more
-// kinds, which only cgo compiles.
-func isSource(name string) bool {
-	switch filepath.Ext(name) {
-	case ".go":
-		return !strings.HasSuffix(name, "_test.go")
-	case ".c", ".cc", ".cpp", ".cxx", ".m", ".h", ".hh", ".hpp", ".hxx", ".f", ".F", ".for", ".f90",
-		".s", ".S", ".sx", ".swig", ".swigcxx", ".syso":
-		return true
-	}
-	return false
-}
-
-// exists tells whether there is something of this name.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -1,7 +1,6 @@
 package cellbuild
 
 import (
-	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,9 +15,6 @@ type command struct {
 	Args []string `json:"args"`
 }
 
-// errTrace says that go has not shown what was expected of it.
-var errTrace = errors.New("the commands of go build are not what they were expected to be")
-
 // readTrace finds in what "go build -x -work" prints the folder that it worked in and
 // the commands that made the cell. That folder is called $WORK in them, and that of the
 // cell, which they are run in, is not named.
@@ -26,7 +22,7 @@ func readTrace(trace, folder string) (work string, compile, link command, err er
 	first, rest, _ := strings.Cut(trace, "\n")
 	work, ok := strings.CutPrefix(first, "WORK=")
 	if !ok {
-		return "", compile, link, errTrace
+		return "", compile, link, errGo
 	}
 	for line := range strings.Lines(rest) {
 		if !strings.Contains(line, "$WORK/b001/") {
@@ -49,12 +45,12 @@ func readTrace(trace, folder string) (work string, compile, link command, err er
 			if a == filepath.Join(folder, "main.go") {
 				c.Args[i] = cellFile
 			} else if strings.Contains(a, folder) {
-				return "", compile, link, errTrace
+				return "", compile, link, errGo
 			}
 		}
 	}
 	if !slices.Contains(compile.Args, cellFile) || !compile.has("-o", archive) || !compile.has("-importcfg", importCfg) || !link.has("-o", linked) || !link.has("-importcfg", linkCfg) || !slices.Contains(link.Args, archive) {
-		return "", compile, link, errTrace
+		return "", compile, link, errGo
 	}
 	return work, compile, link, nil
 }
@@ -111,15 +107,15 @@ func readCommand(line string) (c command, err error) {
 		}
 		c.Args = append(c.Args, word)
 		if line != "" && line[0] != ' ' {
-			return c, errTrace
+			return c, errGo
 		}
 		line = strings.TrimPrefix(line, " ")
 	}
 	return c, nil
 }
 
-// in is the command with other words in the place of some.
-func (c command) in(words *strings.Replacer) command {
+// replace is the command with other words in the place of some.
+func (c command) replace(words *strings.Replacer) command {
 	done := command{Env: c.Env, Args: make([]string, len(c.Args))}
 	for i, a := range c.Args {
 		done.Args[i] = words.Replace(a)

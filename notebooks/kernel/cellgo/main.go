@@ -2,8 +2,9 @@
 //
 //	cellgo GO ARGUMENT...
 //
-// does what GO, the path of the go command, does with the arguments. What it builds
-// a cell by is kept in the folder .recipes beside it, see package cellbuild.
+// does what GO, the path of the go command, does with the arguments, but that it says
+// nothing where it builds a cell and succeeds. What it builds cells by is kept in the
+// folder .recipes beside it, see package cellbuild.
 package main
 
 import (
