@@ -143,6 +143,8 @@ try() {
 
 	# A kernel of the server, as the page would use it, and its first cells.
 	inside /usr/bin/python3 - "$url" secret <docker/first_cells.py || fail 'the first cells fail' "$scratch/jupyter"
+	# The cell that was built with the image has shown how these are to be built.
+	inside sh -c 'ls notebooks/.bin/.recipes' >"$scratch/log" && [[ $(wc -l <"$scratch/log") == 1 ]] || fail 'cells are built by go, and not by the recipe of the image' "$scratch/log"
 
 	# A module that is missed here would be looked for in the network at each cell,
 	# for many seconds where a firewall swallows that.

@@ -595,7 +595,7 @@ func TestBuildAfterAnotherChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.want(b.cell, 0, "one two")
-	for _, setting := range []string{"GOMAXPROCS=2", "GOGC=50", "GOMLX_BACKEND=x", "GONB_DIR=x", "GOWORK=auto", "PAPER_SCALE=1"} {
+	for _, setting := range []string{"GOMAXPROCS=2", "GOGC=50", "GOMLX_BACKEND=x", "GONB_DIR=x", "GOWORK=auto", "GOPROXY=off", "PAPER_SCALE=1"} {
 		name, value, _ := strings.Cut(setting, "=")
 		t.Setenv(name, value)
 		b.want(b.cell, 0, "one two")
@@ -606,7 +606,7 @@ func TestBuildAfterAnotherChange(t *testing.T) {
 	if err := os.Chmod(filepath.Join(tools, "gcc"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, setting := range []string{"CGO_CFLAGS=-O1", "GOPRIVATE=x", "PATH=" + tools + ":" + os.Getenv("PATH")} {
+	for _, setting := range []string{"CGO_CFLAGS=-O1", "GODEBUG=panicnil=0", "PATH=" + tools + ":" + os.Getenv("PATH")} {
 		b.learn(b.cell)
 		name, value, _ := strings.Cut(setting, "=")
 		t.Setenv(name, value)

@@ -57,14 +57,15 @@ func (r request) key(goProgram string) (string, error) {
 }
 
 // matters tells whether go or a compiler may look at a setting of the environment
-// for more than how to do its work. GOWORK is no other than what go takes it for where
-// it is not set.
+// for more than how to do its work, or how to download what is there already. GOWORK is
+// no other than what go takes it for where it is not set.
 func matters(setting string) bool {
 	name, _, _ := strings.Cut(setting, "=")
 	switch name {
 	case "HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "CC", "CXX", "FC", "AR", "PKG_CONFIG", "PKG_CONFIG_PATH", "GCCGO":
 		return true
-	case "GOWORK", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOTMPDIR":
+	case "GOWORK", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOTMPDIR",
+		"GOPROXY", "GOSUMDB", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOINSECURE", "GOAUTH", "GOVCS":
 		return false
 	}
 	// Some of the kernel and of GoMLX begin as go's do.
