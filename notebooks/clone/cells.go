@@ -83,6 +83,10 @@ func hasExperiment(ctx context.Context, name string) bool {
 // other flags they are other packages. Where the kernel is there, one cell is built,
 // so that cellgo has a recipe for most others. A failure is the cells' to tell.
 func CompileForCells(ctx context.Context, root string) {
+	// What the kernel's cells see, who know their folder by its own name.
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
 	env := append(append(os.Environ(), CellEnv(ctx)...), "GOFLAGS="+cellGoFlags, "PWD="+root, "GOWORK=off")
 	err := runGo(ctx, root, env, io.Discard, slices.Concat([]string{"build"}, CellFlags(), []string{"./notebooks/nb", "./envs/..."})...)
 	if err == nil && HasKernel(root) {

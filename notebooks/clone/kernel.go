@@ -112,7 +112,9 @@ func lock(ctx context.Context, file, what string, patience time.Duration, progre
 // pinned versions in go.mod and go.sum, and the compiler.
 func kernelStamp(source string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	// They are built without this process's experiments, which are part of its version.
+	version, _, _ := strings.Cut(runtime.Version(), "-X:")
+	fmt.Fprintln(h, version, runtime.GOOS, runtime.GOARCH)
 	files := os.DirFS(source)
 	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

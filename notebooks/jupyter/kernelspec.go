@@ -111,11 +111,11 @@ func (k Kernel) goCommand(file string) string {
 		wait = "\t" + waitWhile(file)
 	}
 	program := shellWord(k.Go)
-	builder := program
+	cells := ""
 	if k.CellGo != "" {
-		builder = shellWord(k.CellGo) + " " + program
+		cells = fmt.Sprintf("\t[ ! -x %[1]s ] || exec %[1]s %[2]s build%[3]s \"$@\"\n", shellWord(k.CellGo), program, flags.String())
 	}
-	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n%[4]s\tshift\n\texport GOGC=\"${GOGC:-400}\"\n\texec %[2]s build%[3]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", program, builder, flags.String(), wait)
+	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = build ]; then\n%[4]s\tshift\n\texport GOGC=\"${GOGC:-400}\"\n%[2]s\texec %[1]s build%[3]s \"$@\"\nfi\nexec %[1]s \"$@\"\n", program, cells, flags.String(), wait)
 }
 
 // waitWhile is a line of a shell's that waits while a file is there, and ends the

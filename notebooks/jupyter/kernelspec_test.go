@@ -109,6 +109,14 @@ func TestInstall(t *testing.T) {
 		}
 	}
 
+	// Where that is gone, go does it.
+	if err := os.Remove(k.CellGo); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(filepath.Join(folder, "bin", "go"), "build").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "<build>\n<-ldflags=-s -w>\n") {
+		t.Errorf("without the program go build is %q, %v", out, err)
+	}
+
 	// Again, as after an update.
 	if done, err := k.Install(false); err != nil || done.Before != k.Repository {
 		t.Errorf("installed %+v, %v", done, err)

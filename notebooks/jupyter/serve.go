@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -293,13 +294,13 @@ func wait(ctx context.Context, p Program, runtimeDir string, gone <-chan struct{
 			return Server{}, fmt.Errorf("%s does not answer after %v", p.Name, startTimeout)
 		case <-tick.C:
 		}
-		files, _ := filepath.Glob(filepath.Join(runtimeDir, "*server-*.json"))
+		files, _ := fs.Glob(os.DirFS(runtimeDir), "*server-*.json")
 		for _, file := range files {
 			var info struct {
 				URL, Token string
 				Password   bool
 			}
-			data, err := os.ReadFile(file)
+			data, err := os.ReadFile(filepath.Join(runtimeDir, file))
 			if err == nil && json.Unmarshal(data, &info) == nil && info.URL != "" {
 				return Server{
 					base: strings.TrimSuffix(info.URL, "/") + "/", token: info.Token, program: p,

@@ -97,6 +97,11 @@ func fakeLab(t *testing.T) (jupyter.Program, jupyter.Options) {
 
 func TestServe(t *testing.T) {
 	p, opt := fakeLab(t)
+	temporary := filepath.Join(t.TempDir(), "it's [a] *")
+	if err := os.Mkdir(temporary, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temporary)
 	opt.Env = []string{"PAPER_OUT=here"}
 	t.Setenv("PAPER_OUT", "there")
 	t.Setenv("JUPYTER_PATH", "/others")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -112,7 +113,7 @@ const SpeedFolder = "notebooks/published/speed"
 // StoredTimings returns the timings of all CSV files of a folder, in the order of
 // their names. It is an error when there are none, or two of the same thing.
 func StoredTimings(folder string) ([]Timing, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.csv"))
+	files, err := fs.Glob(os.DirFS(folder), "*.csv")
 	if err != nil {
 		return nil, fmt.Errorf("paper: %w", err)
 	}
@@ -126,6 +127,7 @@ func StoredTimings(folder string) ([]Timing, error) {
 	}
 	seen := map[timed]string{}
 	for _, name := range files {
+		name = filepath.Join(folder, name)
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("paper: %w", err)

@@ -43,7 +43,10 @@ func TestTimings(t *testing.T) {
 		}
 	}
 
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "it's [a] *")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := paper.StoredTimings(dir); err == nil {
 		t.Error("an empty folder is no error")
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Go builds cells with a go command and keeps their recipes.
@@ -34,7 +35,7 @@ func (g Go) Build(ctx context.Context, args []string) bool {
 	if err != nil {
 		return false
 	}
-	// In the kernel's folder, which is removed whatever happens.
+	// In the kernel's folder, which is removed when the kernel ends.
 	work, err := os.MkdirTemp(folder, ".cellbuild-")
 	if err != nil {
 		return false
@@ -51,7 +52,7 @@ func (g Go) Build(ctx context.Context, args []string) bool {
 		os.Remove(file)
 	}
 
-	before, sourcesErr := allSources(cell.localModules)
+	before, times, sourcesErr := allSources(cell.localModules)
 	trace, err := g.build(ctx, cell, work)
 	if err != nil {
 		return false
@@ -63,6 +64,11 @@ func (g Go) Build(ctx context.Context, args []string) bool {
 	made, err := newRecipe(ctx, g.Program, cell, before, trace)
 	if err != nil {
 		return true
+	}
+	for folder := range made.Sources {
+		if changed(folder) != times[folder] {
+			return true // perhaps to something else and back
+		}
 	}
 	again, err := newRequest(folder, args)
 	if err != nil {
@@ -80,6 +86,9 @@ func (g Go) build(ctx context.Context, cell request, work string) (trace string,
 	cmd := exec.CommandContext(ctx, g.Program, args...)
 	cmd.Dir = cell.folder
 	cmd.Env = append(cmd.Environ(), "GOTMPDIR="+work)
+	// Interrupted, go ends in order.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 2 * time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	err = cmd.Run()

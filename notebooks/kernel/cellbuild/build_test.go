@@ -368,6 +368,13 @@ func TestBuildWithoutARecipe(t *testing.T) {
 			then, _ := time.Now().Add(-5 * 24 * time.Hour).MarshalText()
 			return os.WriteFile(file, made.ReplaceAll(text, []byte(`"made":"`+string(then)+`"`)), 0o666)
 		}), []int{1, 0}},
+		{"without commands", each(func(file string) error {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, regexp.MustCompile(`"args":\[[^]]*\]`).ReplaceAll(text, []byte(`"args":[]`)), 0o666)
+		}), []int{1, 0}},
 		{"gone", each(os.Remove), []int{1, 0}},
 		{"no folder for recipes", func() {
 			b.write(b.g.Recipes+"2", "")
@@ -570,7 +577,27 @@ func TestBuildWhileSourcesChange(t *testing.T) {
 			b.want(b.cell, 1, "one two")
 		})
 	}
+	// To something else, which go reads, and back.
 	b := newBench(t)
+	b.learn(b.cell)
+	first, err := os.ReadFile(file(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(file(b), strings.ReplaceAll(string(first), "two", "new"))
+	b.learn(b.cell)
+	if err := os.RemoveAll(b.g.Recipes); err != nil {
+		t.Fatal(err)
+	}
+	b.write(file(b), string(first))
+	b.write(b.hook, fmt.Sprintf("if [ $1 = before ]; then sed -i.old s/two/new/ %[1]q; else sed -i.old s/new/two/ %[1]q; fi\n", file(b)))
+	b.want(b.cell, 1, "one new")
+	if err := os.Remove(b.hook); err != nil {
+		t.Fatal(err)
+	}
+	b.want(b.cell, 1, "one two")
+
+	b = newBench(t)
 	b.learn(b.cell)
 	if err := os.RemoveAll(b.g.Recipes); err != nil {
 		t.Fatal(err)

@@ -43,10 +43,11 @@ func (s shelf) find(key string, cell request) (found *recipe, file string) {
 			continue
 		}
 		r := new(recipe)
-		if err := json.Unmarshal(data, r); err == nil && !r.covers(cell.imports) {
+		err = json.Unmarshal(data, r)
+		if err == nil && !r.covers(cell.imports) {
 			continue
 		}
-		if age := time.Since(r.Made); age > lifetime || !r.Sources.areCurrent(cell.localModules) {
+		if age := time.Since(r.Made); err != nil || age > lifetime || len(r.Compile.Args) == 0 || len(r.Link.Args) == 0 || !r.Sources.areCurrent(cell.localModules) {
 			os.Remove(file)
 			continue
 		}

@@ -20,8 +20,9 @@ type sources map[string]string
 const mostFolders = 10_000
 
 // allSources are those of the modules, with all folders that can be a package of them.
-func allSources(modules []module) (sources, error) {
-	found := sources{}
+// Times are those of the folders' last changes.
+func allSources(modules []module) (found sources, times map[string]string, err error) {
+	found, times = sources{}, map[string]string{}
 	folders := 0
 	for _, m := range modules {
 		err := fs.WalkDir(os.DirFS(m.folder), ".", func(name string, d fs.DirEntry, err error) error {
@@ -38,16 +39,38 @@ func allSources(modules []module) (sources, error) {
 			if err != nil || name != "." && (isIgnored(d.Name()) || exists(filepath.Join(folder, "go.mod"))) {
 				return fs.SkipDir
 			}
+			times[folder] = changed(folder)
 			if text, err := digest(folder); err == nil {
 				found[folder] = text
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return found, nil
+	return found, times, nil
+}
+
+// changed tells when a folder and its source files have changed.
+func changed(folder string) string {
+	var b strings.Builder
+	entries, _ := os.ReadDir(folder)
+	names := []string{"."}
+	for _, e := range entries {
+		if isSource(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(folder, name))
+		if err != nil {
+			fmt.Fprintln(&b, err)
+			continue
+		}
+		fmt.Fprintln(&b, name, info.ModTime().UnixNano())
+	}
+	return b.String()
 }
 
 // of picks the folders of those packages, among the linked ones, that are of the
