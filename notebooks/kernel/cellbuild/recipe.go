@@ -39,7 +39,7 @@ func newRecipe(ctx context.Context, goProgram string, cell request, before sourc
 	if err != nil {
 		return nil, err
 	}
-	r := &recipe{Made: time.Now(), Module: cell.module, Imports: cell.imports, Compile: compile, Link: link}
+	r := &recipe{Made: time.Now().UTC().Round(0), Module: cell.module, Imports: cell.imports, Compile: compile, Link: link}
 	for file, text := range map[string]*string{importCfg: &r.ImportCfg, linkCfg: &r.LinkCfg} {
 		data, err := os.ReadFile(work + strings.TrimPrefix(file, "$WORK"))
 		if err != nil {

@@ -148,14 +148,9 @@ func (r *request) readFolder() error {
 }
 
 func (r *request) readModules() error {
-	goMod := filepath.Join(r.folder, "go.mod")
-	text, err := os.ReadFile(goMod)
+	text, f, err := readGoMod(r.folder)
 	if err != nil {
 		return err
-	}
-	f, err := modfile.Parse(goMod, text, nil)
-	if err != nil || f.Module == nil {
-		return errGo
 	}
 	r.module = f.Module.Mod.Path
 	if !kernelModule.MatchString(r.module) || strings.Contains(strings.Join(r.flags, " "), r.module) {
@@ -198,17 +193,26 @@ func (r *request) readModules() error {
 	return nil
 }
 
+// readGoMod reads the go.mod of a folder, which names the module.
+func readGoMod(folder string) ([]byte, *modfile.File, error) {
+	file := filepath.Join(folder, "go.mod")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := modfile.Parse(file, text, nil)
+	if err != nil || f.Module == nil {
+		return nil, nil, errGo
+	}
+	return text, f, nil
+}
+
 // addModule adds a module whose sources are in a folder. Its path is that of its
 // go.mod where it is "".
 func (r *request) addModule(path, folder string) error {
-	goMod := filepath.Join(folder, "go.mod")
-	text, err := os.ReadFile(goMod)
+	_, f, err := readGoMod(folder)
 	if err != nil {
 		return err
-	}
-	f, err := modfile.Parse(goMod, text, nil)
-	if err != nil || f.Module == nil {
-		return errGo
 	}
 	if path == "" {
 		path = f.Module.Mod.Path

@@ -66,7 +66,7 @@ func (s shelf) put(key string, r *recipe) error {
 	}
 	// Words that are no text are not written as they are.
 	read := new(recipe)
-	if err := json.Unmarshal(data, read); err != nil || !reflect.DeepEqual(read.withoutTime(), r.withoutTime()) {
+	if err := json.Unmarshal(data, read); err != nil || !reflect.DeepEqual(read, r) {
 		return errGo
 	}
 	if err := os.MkdirAll(string(s), 0o777); err != nil {
@@ -87,11 +87,6 @@ func (s shelf) put(key string, r *recipe) error {
 		return err
 	}
 	return s.tidy()
-}
-
-func (r recipe) withoutTime() recipe {
-	r.Made = time.Time{} // JSON's is not the same in each respect
-	return r
 }
 
 func (s shelf) tidy() error {

@@ -32,7 +32,7 @@ func readTrace(trace, folder string) (work string, compile, link command, err er
 		if err != nil || len(c.Args) == 0 {
 			continue // cat and its like are for a shell
 		}
-		switch tool := filepath.Base(c.Args[0]); tool {
+		switch filepath.Base(c.Args[0]) {
 		case "compile":
 			compile = c
 		case "link":
