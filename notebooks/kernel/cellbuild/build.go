@@ -61,14 +61,9 @@ func (g Go) Build(ctx context.Context, args []string) bool {
 	if sourcesErr != nil {
 		return true
 	}
-	made, err := newRecipe(ctx, g.Program, cell, before, trace)
+	made, err := newRecipe(ctx, g.Program, cell, before, times, trace)
 	if err != nil {
 		return true
-	}
-	for folder := range made.Sources {
-		if changed(folder) != times[folder] {
-			return true // perhaps to something else and back
-		}
 	}
 	again, err := newRequest(folder, args)
 	if err != nil {

@@ -33,8 +33,8 @@ type recipe struct {
 }
 
 // newRecipe makes a recipe of a build of a cell, from its trace. The sources are those
-// of all local modules, as they were before the build.
-func newRecipe(ctx context.Context, goProgram string, cell request, before sources, trace string) (*recipe, error) {
+// of all local modules, as they were before the build, with the times of their changes.
+func newRecipe(ctx context.Context, goProgram string, cell request, before sources, times map[string]string, trace string) (*recipe, error) {
 	work, compile, link, err := readTrace(trace, cell.folder)
 	if err != nil {
 		return nil, err
@@ -59,6 +59,11 @@ func newRecipe(ctx context.Context, goProgram string, cell request, before sourc
 	}
 	if r.Sources.haveEmbeds() || !r.Sources.areCurrent(cell.localModules) {
 		return nil, errGo
+	}
+	for folder := range r.Sources {
+		if changed(folder) != times[folder] {
+			return nil, errGo // perhaps to something else and back
+		}
 	}
 	return r, nil
 }
