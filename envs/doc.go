@@ -1,18 +1,19 @@
 // Package envs defines the decision protocol of contextual recommendation and
-// holds small problems that speak it.
+// holds the toy problems of the paper, which speak it.
 //
 // # Words
 //
 // A problem and an algorithm are declared: plain struct values, whose zero
 // value is the documented default, that can be copied and written as JSON.
-// Their New methods start what is live, an environment and a policy. A
-// run is one independent repetition with its own seed. At each step a run
-// offers M candidates, each described by a context of D features, and the
-// policy takes one of them: its index is the action.
+// Their New methods start what is live, an environment and a policy. A run is
+// one independent repetition with its own seed. At each step a run offers a set
+// of candidates, each described by a context of D features, and the policy
+// chooses one of them: its index is the action. The symbols are R runs, M
+// candidates (of the largest set) and D features.
 //
 // # The loop
 //
-// All runs advance in lockstep, and the leading axis of every array is runs:
+// All runs advance together, and the leading axis of every array is runs:
 //
 //	for range steps {
 //		obs := env.Observe()
@@ -25,35 +26,32 @@
 //	}
 //
 // A policy learns from the transitions alone. What an environment knows beyond
-// them (Oracle) is for whoever measures regret.
+// them (Oracle) is for measuring regret.
 //
 // # Who owns which slice
 //
-// Slices belong to whoever returns them. An observation stays as it is through
-// the Step that answers it and until the Step after that; an outcome until the
-// next Step. A policy neither changes what it is given nor keeps it after the
-// call: it copies.
+// A slice belongs to the function that returned it. An observation stays as it
+// is through the Step that answers it and until the Step after that; an outcome
+// until the next Step. A policy neither changes what it is given nor keeps it
+// after the call: it copies.
 //
 // # Determinism
 //
-// A run depends on its seed alone: not on the runs beside it, nor on how many
-// they are, so 20 runs in one environment are 7 and 13 in two, bit for bit.
-// Problem and policy draw from streams of their own (NewRand), and the contexts
-// and the luck of a step in Linear, Bernoulli, Mixed and Chain do not depend on
-// the actions before it, so that contenders with equal seeds are compared in
-// pairs.
+// A run depends on its seed alone, not on the runs beside it: 20 runs in one
+// environment are 7 and 13 in two, bit for bit. Problem and policy draw from
+// separate random streams (NewRand), and the contexts and the luck of a step of
+// a toy problem do not depend on the actions before it. So algorithms with equal
+// seeds are compared in pairs.
 //
-// # A problem of one's own
+// # A new problem
 //
 // A bandit takes a struct with the settings, its Spec, and a New that says what
-// is offered and what that pays: see FromLaw. What has states implements
-// Environment itself, as Chain does.
+// is offered and what that pays: see FromLaw. A problem with states implements
+// Environment itself, as envtest.Chain does. Package envtest tests both.
 //
 // # Panics and errors
 //
 // Wrong lengths and shapes, and actions that are no candidate, are mistakes of
-// the caller and panic. Settings out of bounds are errors from New that name
-// the field and its value.
-//
-// Package envtest tests implementations against all of this.
+// the calling code and panic. Settings out of bounds are errors from New that
+// name the field and its value.
 package envs

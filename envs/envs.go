@@ -1,27 +1,34 @@
 package envs
 
-import "fmt"
+import (
+	"fmt"
+)
 
-// Spec is the fixed shape of a decision problem: how many candidates are on
-// offer at every step and how many features each of them has.
+// Spec is the fixed shape of a decision problem.
 type Spec struct {
-	Candidates int // M, at least 2
-	Dim        int // D, at least 1
+	Candidates int // M, of the largest set, 1 to 1,000
+	Dim        int // D, features of a context, at least 1
 
 	// State is how many leading features of every context describe the state
-	// of the step and are therefore the same for all its candidates: a context
-	// is [state | item]. It is 0 in a bandit.
+	// of the step and are the same for all its candidates: the augmented context
+	// of section 4 is [state | item]. It is 0 where there is no state.
 	State int
 }
 
-// Validate returns an error that names the first field that is out of bounds:
-// Candidates below 2, Dim below 1, State outside [0, Dim).
+// The bounds of Spec turn a slip (a size in bytes, an overflowed product) into
+// a message.
+const (
+	maxCandidates = 1000
+	maxDim        = 1 << 20
+)
+
+// Validate returns an error that names the first field that is out of bounds.
 func (s Spec) Validate() error {
 	switch {
-	case s.Candidates < 2:
-		return fmt.Errorf("envs: Spec.Candidates is %d, want at least 2", s.Candidates)
-	case s.Dim < 1:
-		return fmt.Errorf("envs: Spec.Dim is %d, want at least 1", s.Dim)
+	case s.Candidates < 1 || s.Candidates > maxCandidates:
+		return fmt.Errorf("envs: Spec.Candidates is %d, want 1 to %d", s.Candidates, maxCandidates)
+	case s.Dim < 1 || s.Dim > maxDim:
+		return fmt.Errorf("envs: Spec.Dim is %d, want 1 to %d", s.Dim, maxDim)
 	case s.State < 0 || s.State >= s.Dim:
 		return fmt.Errorf("envs: Spec.State is %d, want 0 to %d, less than Spec.Dim", s.State, s.Dim-1)
 	}
@@ -31,90 +38,124 @@ func (s Spec) Validate() error {
 // Observation is what a policy sees before it decides, for all runs at once.
 //
 // The slices belong to the environment, which keeps them unchanged through the
-// Step that answers the observation and until the Step after that: so a
-// Transition is built without copying. A policy that wants to keep them longer
-// than its Update copies them.
+// Step that answers the observation and until the Step after that.
 type Observation struct {
 	Runs, Candidates, Dim int
 
-	// Contexts is [R, M, D], row-major.
+	// Contexts is [R, M, D], row-major. Contexts beyond the size of a run's set
+	// are ignored, whatever they hold.
 	Contexts []float32
 
-	// Session is [R]: whose trajectory this step belongs to (a user, say).
-	// It is all 0 where there is one trajectory, and nil in a bandit.
+	// Sizes is [R]: how many candidates each run's set has, 1 to M. Nil: all have M.
+	Sizes []int32
+
+	// Session is [R]: whose trajectory this step belongs to (a user, say), all 0
+	// where there is one trajectory; nil in a bandit.
 	Session []int32
 
-	// Codes is what Contexts are made of, nil where they are made of nothing
+	// Codes is what Contexts are made of; nil where they are made of nothing
 	// smaller. It says the same as Contexts do.
 	Codes *Codes
 }
 
-// Outcome is what follows a decision, for all runs at once. The slices belong
-// to the environment and are valid until its next Step; a policy that wants to
-// keep them longer than its Update copies them.
-type Outcome struct {
-	Reward []float32 // [R]
-
-	// Discount is [R]: 0 in a bandit and after the last step of an episode,
-	// else 1. A policy multiplies it by its own discount factor.
-	Discount []float32
+// Size returns how many candidates the set of a run has.
+func (o Observation) Size(run int) int {
+	if o.Sizes == nil {
+		return o.Candidates
+	}
+	return int(o.Sizes[run])
 }
 
-// Transition is one step of all runs, and all that a policy may learn from.
-type Transition struct {
-	Observation
-	Actions []int // [R], each in [0, M)
-	Outcome
+// Context returns the features of one candidate, [D]: a part of Contexts.
+func (o Observation) Context(run, candidate int) []float32 {
+	at := (run*o.Candidates + candidate) * o.Dim
+	return o.Contexts[at : at+o.Dim : at+o.Dim]
 }
 
 // Check panics, naming the numbers, unless the observation is one of that many
-// runs of a problem of that shape. A policy calls it first thing in Act.
+// runs of a problem of that shape. A policy calls it first in Act.
 func (o Observation) Check(spec Spec, runs int) {
 	switch {
 	case o.Runs != runs:
-		panic(fmt.Sprintf("envs: observation of %d runs, policy was made for %d", o.Runs, runs))
+		panic(fmt.Sprintf("envs: observation of %d runs, want %d", o.Runs, runs))
 	case o.Candidates != spec.Candidates:
-		panic(fmt.Sprintf("envs: observation of %d candidates, policy was made for %d", o.Candidates, spec.Candidates))
+		panic(fmt.Sprintf("envs: observation of %d candidates, want %d", o.Candidates, spec.Candidates))
 	case o.Dim != spec.Dim:
-		panic(fmt.Sprintf("envs: observation has dimension %d, policy was made for %d", o.Dim, spec.Dim))
+		panic(fmt.Sprintf("envs: observation of %d features, want %d", o.Dim, spec.Dim))
 	case len(o.Contexts) != o.Runs*o.Candidates*o.Dim:
-		panic(fmt.Sprintf("envs: observation has %d context values, want %d·%d·%d", len(o.Contexts), o.Runs, o.Candidates, o.Dim))
-	case o.Session != nil && len(o.Session) != o.Runs:
-		panic(fmt.Sprintf("envs: observation has %d sessions for %d runs", len(o.Session), o.Runs))
-	case o.Codes != nil && (len(o.Codes.Items) != o.Runs*o.Candidates || len(o.Codes.State)%o.Runs != 0 || o.Codes.Table == nil):
-		panic(fmt.Sprintf("envs: observation has codes of %d items and %d states for %d runs of %d candidates", len(o.Codes.Items), len(o.Codes.State), o.Runs, o.Candidates))
+		panic(fmt.Sprintf("envs: observation has %d context values, want %d x %d x %d",
+			len(o.Contexts), o.Runs, o.Candidates, o.Dim))
+	case o.Sizes != nil && len(o.Sizes) != runs:
+		panic(fmt.Sprintf("envs: observation has %d sizes, want %d", len(o.Sizes), runs))
+	case o.Session != nil && len(o.Session) != runs:
+		panic(fmt.Sprintf("envs: observation has %d sessions, want %d", len(o.Session), runs))
 	}
-}
-
-// Check panics, naming the numbers, unless the transition is one of that many
-// runs of a problem of that shape. A policy calls it first thing in Update.
-func (t Transition) Check(spec Spec, runs int) {
-	t.Observation.Check(spec, runs)
-	if len(t.Reward) != runs || len(t.Discount) != runs {
-		panic(fmt.Sprintf("envs: transition has %d rewards and %d discounts for %d runs", len(t.Reward), len(t.Discount), runs))
+	for r, size := range o.Sizes {
+		if size < 1 || int(size) > o.Candidates {
+			panic(fmt.Sprintf("envs: set of run %d has %d candidates, want 1 to %d", r, size, o.Candidates))
+		}
 	}
-	checkActions(t.Actions, runs, spec.Candidates)
 }
 
 // Finite returns a RunError for the first run that has a context which is not
-// finite. A ReLU, among others, would hide it.
+// finite: a ReLU, among others, would hide it.
 func (o Observation) Finite() error {
-	per := o.Candidates * o.Dim
 	for r := range o.Runs {
+		from, set := r*o.Candidates*o.Dim, o.Size(r)*o.Dim
 		sum := float32(0)
-		for _, c := range o.Contexts[r*per : (r+1)*per] {
+		for _, c := range o.Contexts[from : from+set] {
 			sum += c * 0 // NaN where c is NaN or infinite
 		}
 		if sum == 0 {
 			continue
 		}
-		for i, c := range o.Contexts[r*per : (r+1)*per] {
+		for i, c := range o.Contexts[from : from+set] {
 			if c*0 != 0 {
 				return &RunError{Run: r, Err: fmt.Errorf("feature %d of candidate %d is %v", i%o.Dim, i/o.Dim, c)}
 			}
 		}
 	}
 	return nil
+}
+
+// Outcome is what follows a decision, for all runs at once. The slices belong
+// to the environment and are valid until its next Step.
+type Outcome struct {
+	Reward []float32 // [R]
+
+	// Discount is [R]: 0 after the last step of an episode and 1 before; nil: 0
+	// for all, a bandit. A policy multiplies it by its own gamma.
+	Discount []float32
+}
+
+// Transition is one step of all runs, and all that a policy may learn from.
+type Transition struct {
+	Observation
+	Actions []int // [R], each the index of a candidate
+	Outcome
+}
+
+// Check panics, naming the numbers, unless the transition is one of that many
+// runs of a problem of that shape. A policy calls it first in Update.
+func (t Transition) Check(spec Spec, runs int) {
+	t.Observation.Check(spec, runs)
+	if len(t.Reward) != runs || t.Discount != nil && len(t.Discount) != runs {
+		panic(fmt.Sprintf("envs: transition has %d rewards and %d discounts for %d runs", len(t.Reward), len(t.Discount), runs))
+	}
+	CheckActions(t.Actions, t.Observation)
+}
+
+// CheckActions panics unless there is an action for each run, and each is the
+// index of a candidate.
+func CheckActions(actions []int, obs Observation) {
+	if len(actions) != obs.Runs {
+		panic(fmt.Sprintf("envs: %d actions for %d runs", len(actions), obs.Runs))
+	}
+	for r, a := range actions {
+		if a < 0 || a >= obs.Size(r) {
+			panic(fmt.Sprintf("envs: action %d of run %d is none of its %d candidates", a, r, obs.Size(r)))
+		}
+	}
 }
 
 // Finite returns a RunError for the first run whose reward or contexts are not
@@ -124,28 +165,28 @@ func (t Transition) Finite() error {
 		if reward*0 != 0 {
 			return &RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}
 		}
-		if d := t.Discount[r]; !(d >= 0 && d <= 1) {
-			return &RunError{Run: r, Err: fmt.Errorf("the discount is %v, want 0 to 1", d)}
+		if t.Discount != nil && !(t.Discount[r] >= 0 && t.Discount[r] <= 1) {
+			return &RunError{Run: r, Err: fmt.Errorf("the discount is %v, want 0 to 1", t.Discount[r])}
 		}
 	}
 	return t.Observation.Finite()
 }
 
-// Environment is a live problem: R independent runs that advance in lockstep.
+// Environment is a live problem: R independent runs that advance together.
 type Environment interface {
 	// Observe returns the current step's contexts. Calling it again before
 	// Step returns the same observation.
 	Observe() Observation
-	// Step takes one action a run, [R], and moves to the next step.
-	// It panics when len(actions) != R or an action is outside [0, M).
+	// Step takes one action a run, [R], and moves to the next step. It panics
+	// as CheckActions does.
 	Step(actions []int) (Outcome, error)
 }
 
 // Oracle is implemented by environments that know their truth.
 type Oracle interface {
 	// ExpectedRewards writes the expected reward of every candidate of the
-	// current observation to dst, [R, M] row-major. It panics when dst has
-	// another length.
+	// current observation to dst, [R, M] row-major; beyond the size of a set it
+	// writes NaN. It panics when dst has another length.
 	ExpectedRewards(dst []float64)
 }
 
@@ -156,8 +197,17 @@ type Policy interface {
 	// (NewRand): the first would be a choice that the order makes.
 	Act(dst []int, obs Observation) error
 	// Update learns from one step. Everything arrives by argument, so a policy
-	// serves online with late feedback as well as in a simulation.
+	// can also learn from feedback that comes late.
 	Update(tr Transition) error
+}
+
+// Probable is implemented by policies that can tell how they choose.
+type Probable interface {
+	// Probabilities writes to dst, [R, M], with which probability Act would
+	// choose each candidate, 0 beyond the size of a set. Where the law has no
+	// closed form it is an average over draws, and the policy says over how many.
+	// It changes nothing: the run goes on as if it had not been called.
+	Probabilities(dst []float64, obs Observation) error
 }
 
 // Problem declares an environment: a plain struct that can be copied and
