@@ -1,13 +1,24 @@
+// Package figure turns results into plots of publication quality.
+//
+// Every function returns a *plot.Plot, which Save writes to a file and Write into
+// a notebook. Regret, RegretLogLog and AverageReward draw the results of
+// experiments; Lines, Scatter and Bars draw computed series.
+//
+// The key stands to the right of the data, where it hides no line, and lists the
+// names in the order in which their lines end, the highest on top. Colours are
+// those of Okabe and Ito, which colour-blind readers can distinguish, each with a
+// dash pattern for print. An algorithm of the paper has one colour in all figures.
 package figure
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"image/color"
-	"image/png"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -19,61 +30,55 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// The size and the resolution of a figure in a notebook or a README.
+// The size of a figure on a page.
 const (
 	Width  = 6.4 * vg.Inch
 	Height = 4 * vg.Inch
-	DPI    = 192
 )
 
-// Options say how a figure looks, never what it shows, but for the meaning of
-// the shaded area. The zero value is the paper's form.
+// Options say how a figure looks. The zero value is the paper's form.
 type Options struct {
 	Title string // default: none
 
-	// Interval shades the 95 % confidence interval of the mean over runs
-	// (Student t) in place of one standard deviation of the runs on either
-	// side, which is the paper's. One run alone has neither and no area.
+	// Interval shades the 95 % confidence interval of the mean over runs (Student
+	// t) in place of one standard deviation on either side, which is the paper's.
+	// One run alone has neither and no area.
 	Interval bool
 
-	// Palette fixes the style of contenders and series by name (see Styles),
-	// so that they keep it from figure to figure. Names that it lacks take the
-	// lowest free styles in the order in which they come.
-	Palette map[string]int
-
-	// References names the results that are lines to compare with, of policies
-	// that do not learn: AverageReward draws their mean over all steps, thin,
-	// dashed and grey.
+	// References names what is drawn to compare with, of policies that do not
+	// learn: a thin dashed grey line without an area. AverageReward draws the mean
+	// over all steps, as a level line.
 	References []string
+
+	// Ramp names what differs in one ordered setting, from the least to the most:
+	// shades of one colour, from light to dark.
+	Ramp []string
 }
 
 var (
 	ink  = color.Gray{0x26}
 	axle = draw.LineStyle{Color: ink, Width: vg.Points(0.75)}
 	rule = draw.LineStyle{Color: color.Gray{0xE4}, Width: vg.Points(0.6)}
+
+	titleStyle = textStyle(12, xfont.WeightBold)
+	labelStyle = textStyle(11, xfont.WeightNormal)
+	keyStyle   = textStyle(10, xfont.WeightNormal)
 )
 
 func textStyle(size float64, weight xfont.Weight) text.Style {
-	return text.Style{
-		Color:   ink,
-		Font:    font.Font{Typeface: "Liberation", Variant: "Sans", Weight: weight, Size: font.Points(size)},
-		Handler: plot.DefaultTextHandler,
-	}
+	f := font.Font{Typeface: "Liberation", Variant: "Sans", Weight: weight, Size: font.Points(size)}
+	return text.Style{Color: ink, Font: f, Handler: plot.DefaultTextHandler}
 }
 
 // newPlot is an empty plot in the style of this package.
 func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 	p := plot.New()
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font = textStyle(11, xfont.WeightNormal).Font
-		axis.Label.TextStyle.Color = ink
-		axis.Label.Padding = vg.Points(3)
-		axis.Tick.Label.Font = textStyle(10, xfont.WeightNormal).Font
-		axis.Tick.Label.Color = ink
-		axis.Tick.Length = vg.Points(4)
-		axis.Tick.Color = ink
+		axis.Label.TextStyle.Font, axis.Label.TextStyle.Color = labelStyle.Font, ink
+		axis.Tick.Label.Font, axis.Tick.Label.Color = keyStyle.Font, ink
+		axis.Label.Padding, axis.Padding = vg.Points(3), 0
+		axis.Tick.Length, axis.Tick.Color = vg.Points(4), ink
 		axis.LineStyle.Color = color.Transparent // see frame
-		axis.Padding = 0
 		axis.Tick.Marker = linearTicks{}
 	}
 	p.X.Label.Text = axes.X
@@ -87,67 +92,61 @@ func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 	return p
 }
 
-// finish adds what stands around the data, and the key where there is
-// something to tell apart, or nothing but a line to compare with.
-func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
-	if len(entries) > 1 || len(entries) == 1 && slices.Contains(opt.References, entries[0].name) {
+// finish adds what stands around the data, and the key where there is more than
+// one name, or nothing but a line to compare with.
+func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) (*plot.Plot, error) {
+	if len(entries) > 1 || opt.reference(entries[0].name) {
 		p.Add(key(entries))
 	}
-	if axes.LogX && p.X.Min == p.X.Max {
-		p.X.Min, p.X.Max = p.X.Min/2, p.X.Max*2
-	}
-	if axes.LogY && p.Y.Min == p.Y.Max {
-		p.Y.Min, p.Y.Max = p.Y.Min/2, p.Y.Max*2
-	}
+	lengthen(&p.X, axes.LogX)
+	lengthen(&p.Y, axes.LogY)
 	p.Add(&frame{title: opt.Title, label: axes.Y})
-	return p
+	return p, nil
 }
 
-// Write writes the plot as a PNG image of the given size at DPI dots an inch.
-func Write(w io.Writer, p *plot.Plot, width, height vg.Length) error {
-	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(DPI))
-	// Room around the figure, so that labels do not touch a page's text.
-	p.Draw(draw.Crop(draw.New(c), 6, -10, 6, -6))
-	return Encode(w, c)
+// Write writes plots in a format, "png", "svg" or "pdf": row by row in so many
+// columns, with their axes aligned, on a page of that size. A PNG image has 192
+// dots an inch. It panics when there is no plot or no column.
+func Write(w io.Writer, format string, width, height vg.Length, columns int, plots ...*plot.Plot) error {
+	if columns < 1 || len(plots) == 0 {
+		panic(fmt.Sprintf("figure: %d plots in %d columns", len(plots), columns))
+	}
+	canvas, err := draw.NewFormattedCanvas(width, height, format)
+	if format == "png" {
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192))}
+	} else if err != nil || format != "svg" && format != "pdf" {
+		return fmt.Errorf("figure: format %q, want png, svg or pdf", format)
+	}
+	grid := make([][]*plot.Plot, (len(plots)+columns-1)/columns)
+	for i := range grid {
+		grid[i] = make([]*plot.Plot, columns)
+		copy(grid[i], plots[i*columns:min((i+1)*columns, len(plots))])
+	}
+	tiles := draw.Tiles{
+		Rows: len(grid), Cols: columns, PadX: vg.Inch / 4, PadY: vg.Inch / 4,
+		PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 10, // labels do not touch the text of a page
+	}
+	for i, row := range plot.Align(grid, tiles, draw.New(canvas)) {
+		for j, tile := range row {
+			if grid[i][j] != nil {
+				grid[i][j].Draw(tile)
+			}
+		}
+	}
+	_, err = canvas.WriteTo(w)
+	return err
 }
 
-// Encode writes what is drawn as PNG. It is quick before it is small: a notebook's
-// reader waits for it, and lines on white take a twentieth more bytes.
-func Encode(w io.Writer, c *vgimg.Canvas) error {
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(w, c.Image()); err != nil {
-		return fmt.Errorf("figure: writing a PNG image: %w", err)
+// Save writes a plot to a file in the format of its extension, .png, .svg or
+// .pdf, and makes its folder where that is missing.
+func Save(p *plot.Plot, path string, width, height vg.Length) error {
+	var b bytes.Buffer
+	err := Write(&b, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."), width, height, 1, p)
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, b.Bytes(), 0o666))
+	}
+	if err != nil {
+		return fmt.Errorf("figure: saving %s: %w", path, err)
 	}
 	return nil
-}
-
-// Save writes the plot to a PNG file as Write does and makes its folder where
-// that is missing. The file is complete or, after an error, what it was
-// before.
-func Save(p *plot.Plot, path string, width, height vg.Length) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return fmt.Errorf("figure: %w", err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("figure: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-			err = fmt.Errorf("figure: saving %s: %w", path, err)
-		}
-	}()
-	err = Write(f, p, width, height)
-	if err == nil {
-		// CreateTemp makes files that only their owner can read.
-		err = f.Chmod(0o644)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -2,11 +2,11 @@ package figure
 
 import (
 	"cmp"
-	"math"
+	"image/color"
 	"slices"
 
-	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -20,8 +20,6 @@ type entry struct {
 	thumbs []plot.Thumbnailer
 	y      float64 // where the line ends, in data units
 }
-
-var keyStyle = textStyle(10, xfont.WeightNormal)
 
 const (
 	keyGap   = vg.Length(7)  // between the data and the samples
@@ -37,22 +35,21 @@ func (k key) Plot(c draw.Canvas, p *plot.Plot) {
 	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.y, a.y) })
 	extents := keyStyle.FontExtents()
 	height := 1.25 * (extents.Ascent + extents.Descent)
-	wanted := make([]float64, len(entries))
+	places := make([]vg.Length, len(entries))
 	for i, e := range entries {
-		wanted[i] = float64(y(math.Min(math.Max(e.y, p.Y.Min), p.Y.Max)))
+		places[i] = y(min(max(e.y, p.Y.Min), p.Y.Max))
 	}
-	centres := spread(wanted, float64(height), float64(c.Min.Y+height/2), float64(c.Max.Y-height/2))
+	spread(places, height, c.Min.Y+height/2, c.Max.Y-height/2)
 	left := c.Max.X + keyGap
 	for i, e := range entries {
-		mid := vg.Length(centres[i])
 		sample := &draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: left, Y: mid - 0.3*height},
-			Max: vg.Point{X: left + keyThumb, Y: mid + 0.3*height},
+			Min: vg.Point{X: left, Y: places[i] - 0.3*height},
+			Max: vg.Point{X: left + keyThumb, Y: places[i] + 0.3*height},
 		}}
 		for _, t := range e.thumbs {
 			t.Thumbnail(sample)
 		}
-		c.FillText(keyStyle, vg.Point{X: left + keyThumb + keySpace, Y: mid - 0.38*extents.Ascent}, e.name)
+		c.FillText(keyStyle, vg.Point{X: left + keyThumb + keySpace, Y: places[i] - 0.38*extents.Ascent}, e.name)
 	}
 }
 
@@ -63,9 +60,23 @@ func (k key) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	for _, e := range k {
 		widest = max(widest, keyStyle.Width(e.name))
 	}
-	return []plot.GlyphBox{{X: 1, Rectangle: vg.Rectangle{
-		Max: vg.Point{X: keyGap + keyThumb + keySpace + widest},
-	}}}
+	corner := vg.Point{X: keyGap + keyThumb + keySpace + widest}
+	return []plot.GlyphBox{{X: 1, Rectangle: vg.Rectangle{Max: corner}}}
+}
+
+// spread moves descending places apart until neighbours are at least gap from
+// each other, and keeps them within [low, high] where there is room.
+func spread(y []vg.Length, gap, low, high vg.Length) {
+	for range 100 { // halves what overlaps each time
+		for i := range y {
+			y[i] = min(max(y[i], low+vg.Length(len(y)-1-i)*gap), high-vg.Length(i)*gap)
+			if i > 0 {
+				if over := gap - (y[i-1] - y[i]); over > 0 {
+					y[i-1], y[i] = y[i-1]+over/2, y[i]-over/2
+				}
+			}
+		}
+	}
 }
 
 // frame writes title and name of the Y axis above the data, where they can be
@@ -74,23 +85,18 @@ func (k key) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 // logarithmic, leave half of the figure empty.)
 type frame struct{ title, label string }
 
-var (
-	titleStyle = textStyle(12, xfont.WeightBold)
-	labelStyle = textStyle(11, xfont.WeightNormal)
-)
-
 const frameGap = vg.Length(8) // between the data and the text
 
 // Plot implements plot.Plotter.
 func (f *frame) Plot(c draw.Canvas, _ *plot.Plot) {
 	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Max.X, c.Min.Y)
 	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
-	y := c.Max.Y + frameGap
+	at := vg.Point{X: c.Min.X, Y: c.Max.Y + frameGap}
+	c.FillText(labelStyle, at, f.label)
 	if f.label != "" {
-		c.FillText(labelStyle, vg.Point{X: c.Min.X, Y: y}, f.label)
-		y += 1.6 * labelStyle.FontExtents().Ascent
+		at.Y += 1.6 * labelStyle.FontExtents().Ascent
 	}
-	c.FillText(titleStyle, vg.Point{X: c.Min.X, Y: y}, f.title)
+	c.FillText(titleStyle, at, f.title)
 }
 
 // GlyphBoxes implements plot.GlyphBoxer: it is what makes the plot leave room.
@@ -105,31 +111,50 @@ func (f *frame) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: height}}}}
 }
 
-// spread moves the descending positions y apart until neighbours are at least
-// gap from each other, with the least squared displacement, and keeps them
-// within [low, high] where there is room: isotonic regression by pooling
-// adjacent violators.
-func spread(y []float64, gap, low, high float64) []float64 {
-	type pool struct {
-		sum float64
-		n   int
+// Band draws a line and a shaded area around it: a mean and its spread. It
+// implements plot.Plotter, plot.DataRanger and plot.Thumbnailer.
+type Band struct {
+	plotter.XYs           // the line, ascending in X
+	Low, High   []float64 // the area, one value a point of the line; nil: no area
+
+	draw.LineStyle             // of the line; zero: no line
+	Fill           color.Color // of the area
+}
+
+// Plot implements plot.Plotter. What lies outside of the axes is cut off, so
+// that an area which reaches below zero can be drawn on a logarithmic axis.
+func (b *Band) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	at := func(i int, v float64) vg.Point {
+		return vg.Point{X: x(b.XYs[i].X), Y: y(min(max(v, p.Y.Min), p.Y.Max))}
 	}
-	mean := func(p pool) float64 { return p.sum / float64(p.n) }
-	var pools []pool
-	for i, v := range y {
-		pools = append(pools, pool{v + float64(i)*gap, 1})
-		for n := len(pools); n > 1 && mean(pools[n-1]) > mean(pools[n-2]); n = len(pools) {
-			pools[n-2] = pool{pools[n-2].sum + pools[n-1].sum, pools[n-2].n + pools[n-1].n}
-			pools = pools[:n-1]
+	var area, back, points []vg.Point
+	for i, xy := range b.XYs {
+		points = append(points, at(i, xy.Y))
+		if b.Low != nil {
+			area, back = append(area, at(i, b.Low[i])), append(back, at(i, b.High[i]))
 		}
 	}
-	out := make([]float64, 0, len(y))
-	low += float64(len(y)-1) * gap
-	for _, p := range pools {
-		z := math.Min(math.Max(mean(p), low), high)
-		for range p.n {
-			out = append(out, z-float64(len(out))*gap)
-		}
+	if b.Low != nil {
+		slices.Reverse(back)
+		c.FillPolygon(b.Fill, c.ClipPolygonX(append(area, back...)))
 	}
-	return out
+	c.StrokeLines(b.LineStyle, c.ClipLinesX(points)...)
+}
+
+// DataRange implements plot.DataRanger.
+func (b *Band) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax, ymin, ymax = plotter.XYRange(b.XYs)
+	for i := range b.Low {
+		ymin, ymax = min(ymin, b.Low[i]), max(ymax, b.High[i])
+	}
+	return xmin, xmax, ymin, ymax
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (b *Band) Thumbnail(c *draw.Canvas) {
+	if b.Low != nil {
+		c.FillPolygon(b.Fill, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	}
+	c.StrokeLine2(b.LineStyle, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 }

@@ -1,10 +1,12 @@
 package figure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -20,23 +22,17 @@ type Axes struct {
 
 // Series is a named sequence of points.
 type Series struct {
-	Name string
-	X, Y []float64 // of one length; X nil: 0, 1, 2, ...
-
-	// Error is the length of every point's error bar above the point, and Below
-	// that below it, none of them below 0; Below nil: Error, and Error nil: no
-	// bars. A point where both are 0 has no bar.
-	Error, Below []float64
-
-	// Reference marks a line to compare with, such as 1/N: a thin grey line
-	// without points.
-	Reference bool
+	Name      string
+	X, Y      []float64 // of one length; X nil: 0, 1, 2, ...
+	Error     []float64 // length of the error bar of every point on either side, 0 for no bar; nil: no bars
+	Low, High []float64 // a shaded area around the line; nil: no area
+	Reference bool      // a line to compare with, such as 1/N: thin and grey, without points
 }
 
-// Lines draws every series as a line through its points; a reference line is
-// drawn first, under the others. It is an error when there is nothing to draw,
-// when lengths differ, or when a value is not finite, is not above 0 on a
-// logarithmic axis, or is below 0 as the length of an error bar.
+// Lines draws every series as a line through its points, with points where there
+// are few. It is an error when there is nothing to draw, when lengths differ, when
+// a value is not finite, when X or Y is not above 0 on a logarithmic axis, or when
+// an error bar is below 0.
 func Lines(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	return points(series, axes, opt, true)
 }
@@ -48,51 +44,70 @@ func Scatter(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 }
 
 func points(series []Series, axes Axes, opt Options, joined bool) (*plot.Plot, error) {
-	series, err := fill(series, axes)
+	for _, s := range series {
+		if len(s.Y) == 0 {
+			return nil, fmt.Errorf("figure: series %q is empty", s.Name)
+		}
+	}
+	p, err := draws(series, axes, opt, joined)
+	if err == nil {
+		widen(&p.X, axes.LogX)
+		widen(&p.Y, axes.LogY)
+	}
+	return p, err
+}
+
+// draws is Lines and Scatter with axes that end at the data. A series without
+// points is in the key only.
+func draws(series []Series, axes Axes, opt Options, joined bool) (*plot.Plot, error) {
+	series, styles, err := fill(series, axes, opt)
 	if err != nil {
 		return nil, err
 	}
 	p := newPlot(axes, plotter.Grid{Vertical: rule, Horizontal: rule})
-	styles := opt.styles(names(series))
 	entries := make([]entry, len(series))
+	// Areas lie below lines, references below other lines, and the line that ends
+	// lowest on top.
+	order := make([]int, len(series))
 	for i, s := range series {
-		last := len(s.Y) - 1
-		entries[i] = entry{name: s.Name, y: s.Y[last]}
-		if !joined {
-			entries[i].y = math.Inf(1)
+		order[i], entries[i] = i, entry{name: s.Name, y: math.Inf(-1)}
+		if len(s.Y) > 0 {
+			entries[i].y = s.Y[len(s.Y)-1]
 		}
-		xys := s.xys()
-		if s.Reference {
-			b := &Band{XYs: xys, LineStyle: reference}
-			p.Add(b)
-			entries[i].thumbs = []plot.Thumbnailer{b}
+		if s.Low != nil {
+			area := &Band{XYs: s.xys(), Low: s.Low, High: s.High, Fill: styles[i].fill}
+			p.Add(area)
+			entries[i].thumbs = []plot.Thumbnailer{area}
 		}
 	}
-	for i, s := range series {
-		if s.Reference {
+	slices.SortStableFunc(order, func(a, b int) int {
+		if series[a].Reference != series[b].Reference {
+			return map[bool]int{true: -1, false: 1}[series[a].Reference]
+		}
+		return cmp.Compare(entries[b].y, entries[a].y)
+	})
+	for _, i := range order {
+		s, e := series[i], &entries[i]
+		if len(s.Y) == 0 {
 			continue
 		}
-		xys := s.xys()
-		if s.Error != nil {
-			if err := addErrorBars(p, s, axes.LogY, colour(styles[i])); err != nil {
-				return nil, err
-			}
-		}
-		if joined {
-			b := &Band{XYs: xys, LineStyle: line(styles[i])}
+		addErrorBars(p, s, axes.LogY, styles[i].line.Color)
+		if joined || s.Reference {
+			b := &Band{XYs: s.xys(), LineStyle: styles[i].line}
 			p.Add(b)
-			entries[i].thumbs = append(entries[i].thumbs, b)
+			e.thumbs = append(e.thumbs, b)
 		}
 		// Points of a line that has many of them would only thicken it.
-		if !joined || len(xys) <= 25 {
-			g := &plotter.Scatter{XYs: xys, GlyphStyle: glyph(styles[i])}
+		if !s.Reference && (!joined || len(s.Y) <= 25 && s.Low == nil) {
+			g := &plotter.Scatter{XYs: s.xys(), GlyphStyle: styles[i].glyph}
 			p.Add(g)
-			entries[i].thumbs = append(entries[i].thumbs, g)
+			e.thumbs = append(e.thumbs, g)
+		}
+		if !joined {
+			e.y = math.Inf(1)
 		}
 	}
-	widen(&p.X, axes.LogX)
-	widen(&p.Y, axes.LogY)
-	return finish(p, axes, opt, entries), nil
+	return finish(p, axes, opt, entries)
 }
 
 // Bars draws a group of bars, one a series, for every label. The series' X are
@@ -100,12 +115,11 @@ func points(series []Series, axes Axes, opt Options, joined bool) (*plot.Plot, e
 // Lines.
 func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	axes.LogX, axes.LogY = false, false
-	series, err := fill(series, axes)
+	series, styles, err := fill(series, axes, opt)
 	if err != nil {
 		return nil, err
 	}
 	p := newPlot(axes, plotter.Grid{Horizontal: rule})
-	styles := opt.styles(names(series))
 	entries := make([]entry, len(series))
 	const group = 0.75 // of the distance between labels
 	width := group / float64(len(series))
@@ -114,7 +128,6 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 			return nil, fmt.Errorf("figure: series %q has %d values for %d labels", s.Name, len(s.Y), len(labels))
 		}
 		bars := make([]plotter.XYer, len(labels))
-		s.X = make([]float64, len(labels))
 		for k, y := range s.Y {
 			left := float64(k) - group/2 + float64(i)*width
 			s.X[k] = left + width/2
@@ -124,13 +137,9 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 		if err != nil {
 			return nil, fmt.Errorf("figure: series %q: %w", s.Name, err)
 		}
-		b.Color, b.LineStyle.Width = colour(styles[i]), 0
+		b.Color, b.LineStyle.Width = styles[i].line.Color, 0
 		p.Add(b)
-		if s.Error != nil {
-			if err := addErrorBars(p, s, false, ink); err != nil {
-				return nil, err
-			}
-		}
+		addErrorBars(p, s, false, ink)
 		entries[i] = entry{s.Name, []plot.Thumbnailer{b}, math.Inf(1)}
 	}
 	ticks := make(plot.ConstantTicks, len(labels))
@@ -141,75 +150,49 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 	p.X.Min, p.X.Max = -0.5, float64(len(labels))-0.5
 	p.Y.Min = math.Min(p.Y.Min, 0)
 	p.Y.Max += 0.04 * (p.Y.Max - p.Y.Min)
-	return finish(p, axes, opt, entries), nil
+	return finish(p, axes, opt, entries)
 }
 
-// fill checks the series and gives those without X their indices.
-func fill(series []Series, axes Axes) ([]Series, error) {
+// fill checks the series, gives each X of its own, and returns the styles.
+func fill(series []Series, axes Axes, opt Options) ([]Series, []style, error) {
 	if len(series) == 0 {
-		return nil, errors.New("figure: no series to draw")
+		return nil, nil, errors.New("figure: no series to draw")
 	}
-	filled := make([]Series, len(series))
+	series = slices.Clone(series)
 	for i, s := range series {
-		if s.X == nil {
-			s.X = make([]float64, len(s.Y))
-			for k := range s.X {
-				s.X[k] = float64(k)
-			}
-		}
-		if len(s.Y) == 0 {
-			return nil, fmt.Errorf("figure: series %q is empty", s.Name)
-		}
-		if s.Below == nil {
-			s.Below = s.Error
-		}
-		switch {
-		case len(s.X) != len(s.Y):
-			return nil, fmt.Errorf("figure: series %q has %d values of X for %d of Y", s.Name, len(s.X), len(s.Y))
-		case s.Error != nil && len(s.Error) != len(s.Y):
-			return nil, fmt.Errorf("figure: series %q has %d error bars for %d points", s.Name, len(s.Error), len(s.Y))
-		case len(s.Below) != len(s.Error):
-			return nil, fmt.Errorf("figure: series %q has %d lengths below for %d error bars", s.Name, len(s.Below), len(s.Error))
-		}
+		series[i].X = slices.Clone(s.X)
 		for k := range s.Y {
-			if err := s.check(k, axes); err != nil {
-				return nil, fmt.Errorf("figure: series %q cannot be drawn at point %d: %w", s.Name, k, err)
+			if s.X == nil {
+				series[i].X = append(series[i].X, float64(k))
 			}
 		}
-		filled[i] = s
-	}
-	return filled, nil
-}
-
-// check says what is wrong with a point.
-func (s Series) check(point int, axes Axes) error {
-	for _, f := range []struct {
-		name   string
-		values []float64
-		log    bool
-		length bool
-	}{{"X", s.X, axes.LogX, false}, {"Y", s.Y, axes.LogY, false}, {"Error", s.Error, false, true}, {"Below", s.Below, false, true}} {
-		if f.values == nil {
-			continue
-		}
-		switch v := f.values[point]; {
-		case math.IsNaN(v) || math.IsInf(v, 0):
-			return fmt.Errorf("%s is %v", f.name, v)
-		case f.log && v <= 0:
-			return fmt.Errorf("%s is %v, and its axis is logarithmic", f.name, v)
-		case f.length && v < 0:
-			return fmt.Errorf("%s is %v, want a length", f.name, v)
+		for _, f := range []struct {
+			name   string
+			values []float64
+			least  float64
+		}{
+			{"X", series[i].X, least(axes.LogX)}, {"Y", s.Y, least(axes.LogY)}, {"Error", s.Error, 0},
+			{"Low", s.Low, math.Inf(-1)}, {"High", s.High, math.Inf(-1)},
+		} {
+			if f.values != nil && len(f.values) != len(s.Y) {
+				return nil, nil, fmt.Errorf("figure: series %q has %d values of %s for %d of Y", s.Name, len(f.values), f.name, len(s.Y))
+			}
+			for k, v := range f.values {
+				if !(v >= f.least) || math.IsInf(v, 0) {
+					return nil, nil, fmt.Errorf("figure: series %q cannot be drawn: %s of point %d is %v", s.Name, f.name, k, v)
+				}
+			}
 		}
 	}
-	return nil
+	return series, opt.styles(series), nil
 }
 
-func names(series []Series) []string {
-	out := make([]string, len(series))
-	for i, s := range series {
-		out[i] = s.Name
+// least is the smallest value that an axis has a place for.
+func least(log bool) float64 {
+	if log {
+		return math.SmallestNonzeroFloat64
 	}
-	return out
+	return math.Inf(-1)
 }
 
 func (s Series) xys() plotter.XYs {
@@ -220,44 +203,19 @@ func (s Series) xys() plotter.XYs {
 	return xys
 }
 
-func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) error {
-	var at plotter.XYs
-	var errs plotter.YErrors
-	for i, xy := range s.xys() {
-		e, low := s.Error[i], -s.Below[i]
-		if e == 0 && low == 0 {
-			continue
+func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) {
+	bars := &plotter.YErrorBars{CapWidth: vg.Points(4), LineStyle: draw.LineStyle{Color: c, Width: vg.Points(1)}}
+	for i, e := range s.Error {
+		low := -e
+		if log && e >= s.Y[i] {
+			low = -0.9 * s.Y[i] // a logarithmic axis has no place for what is not above 0
 		}
-		if log && -low >= xy.Y {
-			// A logarithmic axis has no place for what is not above 0.
-			low = -0.9 * xy.Y
+		if e > 0 {
+			bars.XYs = append(bars.XYs, plotter.XY{X: s.X[i], Y: s.Y[i]})
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{low, e})
 		}
-		at = append(at, xy)
-		errs = append(errs, struct{ Low, High float64 }{low, e})
 	}
-	if len(at) == 0 {
-		return nil
+	if bars.XYs != nil {
+		p.Add(bars)
 	}
-	bars, err := plotter.NewYErrorBars(struct {
-		plotter.XYs
-		plotter.YErrors
-	}{at, errs})
-	if err != nil {
-		return fmt.Errorf("figure: series %q: %w", s.Name, err)
-	}
-	bars.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(1)}
-	bars.CapWidth = vg.Points(4)
-	p.Add(bars)
-	return nil
-}
-
-// widen gives the points at the ends of an axis some air.
-func widen(a *plot.Axis, log bool) {
-	if log {
-		f := math.Pow(a.Max/a.Min, 0.04)
-		a.Min, a.Max = a.Min/f, a.Max*f
-		return
-	}
-	d := 0.04 * (a.Max - a.Min)
-	a.Min, a.Max = a.Min-d, a.Max+d
 }

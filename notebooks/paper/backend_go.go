@@ -2,6 +2,6 @@
 
 package paper
 
-import "github.com/contextrec/contextrec/pgcr"
+import _ "github.com/gomlx/compute/gobackend" // needs nothing but Go
 
-const defaultBackend = pgcr.SequentialGo + ",parallelism=0"
+const defaultBackend = "go:ops_sequential"

@@ -5,4 +5,7 @@
 //
 // one declaration a figure, and judges the paper's claims by their results.
 // [Claims] says what each verdict rests on.
+//
+// Importing it decides where the networks are computed: by the pure Go backend,
+// or by XLA in a program built with the tag xla.
 package paper
