@@ -7,9 +7,9 @@
 // value is the documented default, that can be copied and written as JSON.
 // Their New methods start what is live, an environment and a policy. A run is
 // one independent repetition with its own seed. At each step a run offers a set
-// of candidates, each described by a context of D features, and the policy
-// chooses one of them: its index is the action. The symbols are R runs, M
-// candidates (of the largest set) and D features.
+// of candidates, each described by a context, and the policy chooses one: its
+// index is the action. The symbols are R runs, M candidates (of the largest
+// set) and D features.
 //
 // # The loop
 //
@@ -37,11 +37,10 @@
 //
 // # Determinism
 //
-// A run depends on its seed alone, not on the runs beside it: 20 runs in one
-// environment are 7 and 13 in two, bit for bit. Problem and policy draw from
-// separate random streams (NewRand), and the contexts and the luck of a step of
-// a toy problem do not depend on the actions before it. So algorithms with equal
-// seeds are compared in pairs.
+// A run depends on its seed alone: 20 runs in one environment are 7 and 13 in
+// two, bit for bit. Problem and policy draw from separate random streams
+// (NewRand), and the contexts and the luck of a bandit's step do not depend on
+// the actions. So algorithms with equal seeds are compared in pairs.
 //
 // # A new problem
 //
@@ -51,7 +50,6 @@
 //
 // # Panics and errors
 //
-// Wrong lengths and shapes, and actions that are no candidate, are mistakes of
-// the calling code and panic. Settings out of bounds are errors from New that
-// name the field and its value.
+// Wrong lengths and shapes are mistakes of the calling code and panic. Settings
+// out of bounds are errors from New that name the field and its value.
 package envs

@@ -1,26 +1,19 @@
 package envs
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Spec is the fixed shape of a decision problem.
 type Spec struct {
 	Candidates int // M, of the largest set, 1 to 1,000
 	Dim        int // D, features of a context, at least 1
 
-	// State is how many leading features of every context describe the state
-	// of the step and are the same for all its candidates: the augmented context
-	// of section 4 is [state | item]. It is 0 where there is no state.
+	// State is how many leading features describe the state of the step and are
+	// the same for all its candidates: the augmented context of section 4 is
+	// [state | item]. It is 0 where there is no state.
 	State int
 }
 
-// The bounds of Spec turn a slip (a size in bytes, an overflowed product) into
-// a message.
-const (
-	maxCandidates = 1000
-	maxDim        = 1 << 20
-)
+const maxCandidates, maxDim = 1000, 1 << 20
 
 // Validate returns an error that names the first field that is out of bounds.
 func (s Spec) Validate() error {
@@ -36,9 +29,7 @@ func (s Spec) Validate() error {
 }
 
 // Observation is what a policy sees before it decides, for all runs at once.
-//
-// The slices belong to the environment, which keeps them unchanged through the
-// Step that answers the observation and until the Step after that.
+// The environment keeps it unchanged until the Step after the one that answers it.
 type Observation struct {
 	Runs, Candidates, Dim int
 
@@ -72,8 +63,8 @@ func (o Observation) Context(run, candidate int) []float32 {
 	return o.Contexts[at : at+o.Dim : at+o.Dim]
 }
 
-// Check panics, naming the numbers, unless the observation is one of that many
-// runs of a problem of that shape. A policy calls it first in Act.
+// Check panics, naming the numbers, unless the observation has that many runs
+// and that shape. A policy calls it first in Act.
 func (o Observation) Check(spec Spec, runs int) {
 	switch {
 	case o.Runs != runs:
@@ -102,15 +93,8 @@ func (o Observation) Check(spec Spec, runs int) {
 func (o Observation) Finite() error {
 	for r := range o.Runs {
 		from, set := r*o.Candidates*o.Dim, o.Size(r)*o.Dim
-		sum := float32(0)
-		for _, c := range o.Contexts[from : from+set] {
-			sum += c * 0 // NaN where c is NaN or infinite
-		}
-		if sum == 0 {
-			continue
-		}
 		for i, c := range o.Contexts[from : from+set] {
-			if c*0 != 0 {
+			if c*0 != 0 { // it is NaN where c is NaN or infinite
 				return &RunError{Run: r, Err: fmt.Errorf("feature %d of candidate %d is %v", i%o.Dim, i/o.Dim, c)}
 			}
 		}
@@ -135,12 +119,12 @@ type Transition struct {
 	Outcome
 }
 
-// Check panics, naming the numbers, unless the transition is one of that many
-// runs of a problem of that shape. A policy calls it first in Update.
+// Check panics, naming the numbers, unless the transition has that many runs
+// and that shape. A policy calls it first in Update.
 func (t Transition) Check(spec Spec, runs int) {
 	t.Observation.Check(spec, runs)
 	if len(t.Reward) != runs || t.Discount != nil && len(t.Discount) != runs {
-		panic(fmt.Sprintf("envs: transition has %d rewards and %d discounts for %d runs", len(t.Reward), len(t.Discount), runs))
+		panic(fmt.Sprintf("envs: transition has %d rewards and %d discounts, want %d", len(t.Reward), len(t.Discount), runs))
 	}
 	CheckActions(t.Actions, t.Observation)
 }
@@ -149,11 +133,11 @@ func (t Transition) Check(spec Spec, runs int) {
 // index of a candidate.
 func CheckActions(actions []int, obs Observation) {
 	if len(actions) != obs.Runs {
-		panic(fmt.Sprintf("envs: %d actions for %d runs", len(actions), obs.Runs))
+		panic(fmt.Sprintf("envs: %d actions, want %d", len(actions), obs.Runs))
 	}
 	for r, a := range actions {
 		if a < 0 || a >= obs.Size(r) {
-			panic(fmt.Sprintf("envs: action %d of run %d is none of its %d candidates", a, r, obs.Size(r)))
+			panic(fmt.Sprintf("envs: action %d of run %d, want 0 to %d", a, r, obs.Size(r)-1))
 		}
 	}
 }
@@ -185,8 +169,7 @@ type Environment interface {
 // Oracle is implemented by environments that know their truth.
 type Oracle interface {
 	// ExpectedRewards writes the expected reward of every candidate of the
-	// current observation to dst, [R, M] row-major; beyond the size of a set it
-	// writes NaN. It panics when dst has another length.
+	// current observation to dst, [R, M]; NaN beyond the size of a set.
 	ExpectedRewards(dst []float64)
 }
 
@@ -203,10 +186,10 @@ type Policy interface {
 
 // Probable is implemented by policies that can tell how they choose.
 type Probable interface {
-	// Probabilities writes to dst, [R, M], with which probability Act would
-	// choose each candidate, 0 beyond the size of a set. Where the law has no
-	// closed form it is an average over draws, and the policy says over how many.
-	// It changes nothing: the run goes on as if it had not been called.
+	// Probabilities writes to dst, [R, M], the probability with which Act would
+	// choose each candidate, 0 beyond the size of a set. Where that has no closed
+	// form it is an average over draws, whose number the policy documents. The
+	// run goes on as if it had not been called.
 	Probabilities(dst []float64, obs Observation) error
 }
 
@@ -214,25 +197,22 @@ type Probable interface {
 // printed as JSON, whose zero value is the documented default.
 type Problem interface {
 	Spec() Spec
-	// New starts one run a seed. Run r depends on seeds[r] alone. New returns
-	// an error when a setting is out of bounds or there is no seed.
+	// New starts one run a seed; run r depends on seeds[r] alone. It is an error
+	// when a setting is out of bounds or there is no seed.
 	New(seeds []uint64) (Environment, error)
 }
 
-// Algorithm declares a policy in the way in which Problem declares an
-// environment.
+// Algorithm declares a policy as Problem declares an environment.
 type Algorithm interface {
-	// New makes a policy of one run a seed. Run r depends on seeds[r] alone.
-	// New returns an error when a setting is out of bounds, the spec is not
-	// valid (Spec.Validate) or there is no seed.
+	// New makes a policy of one run a seed; run r depends on seeds[r] alone. It is
+	// an error when a setting is out of bounds, Spec.Validate has one, or there is
+	// no seed.
 	New(spec Spec, seeds []uint64) (Policy, error)
 }
 
-// RunError is an error of one run. Policies and environments return it so that
-// a caller can name the run: Run is the index among the runs that they were
-// made for.
+// RunError is an error of one run, with which a caller can name it.
 type RunError struct {
-	Run int
+	Run int // the index among the runs of the policy or the environment
 	Err error
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Saver is implemented by policies that can be kept in a file. All policies of
@@ -17,9 +18,8 @@ type Saver interface {
 	// included.
 	Save(w io.Writer) error
 	// Load makes the policy what the saved one was: the next choices are the same.
-	// The policy was made by the same declaration, for the same spec and number of
-	// runs; its seeds do not matter. Another declaration and a damaged file are
-	// errors, which leave the policy as it was.
+	// Another declaration, spec or number of runs and a damaged file are errors,
+	// which leave the policy as it was; other seeds are none.
 	Load(r io.Reader) error
 }
 
@@ -28,62 +28,52 @@ const stateMagic = "contextrec policy 2\n"
 // WriteState writes the state of a policy for its Save: a line of text, a
 // SHA-256 sum, and as gob what made the policy and a struct with exported fields.
 func WriteState(w io.Writer, declaration Algorithm, spec Spec, runs int, state any) error {
-	header, err := stateHeader(declaration, spec, runs)
-	if err != nil {
-		return err
-	}
 	var body bytes.Buffer
 	encoder := gob.NewEncoder(&body)
-	if err := errors.Join(encoder.Encode(header), encoder.Encode(state)); err != nil {
-		return fmt.Errorf("envs: saving a policy: %w", err)
+	header, err := stateHeader(declaration, spec, runs)
+	if err = errors.Join(err, encoder.Encode(header), encoder.Encode(state)); err == nil {
+		sum := sha256.Sum256(body.Bytes())
+		_, err = w.Write(slices.Concat([]byte(stateMagic), sum[:], body.Bytes()))
 	}
-	sum := sha256.Sum256(body.Bytes())
-	for _, part := range [][]byte{[]byte(stateMagic), sum[:], body.Bytes()} {
-		if _, err := w.Write(part); err != nil {
-			return fmt.Errorf("envs: saving a policy: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("envs: saving a policy: %w", err)
 	}
 	return nil
 }
 
-// ReadState reads what WriteState wrote into state, a pointer to a struct of the
-// same type, for a policy's Load. It is an error when the file is no saved
+// ReadState reads what WriteState wrote into state, a pointer to an empty struct
+// of the same type, for a policy's Load. It is an error when the file is no saved
 // policy, is damaged, or was made by another declaration.
 func ReadState(r io.Reader, declaration Algorithm, spec Spec, runs int, state any) error {
 	want, err := stateHeader(declaration, spec, runs)
-	if err != nil {
-		return err
-	}
-	file, err := io.ReadAll(r)
-	if err != nil {
+	file, err2 := io.ReadAll(r)
+	if err := errors.Join(err, err2); err != nil {
 		return fmt.Errorf("envs: loading a policy: %w", err)
 	}
 	body, ok := bytes.CutPrefix(file, []byte(stateMagic))
 	if !ok {
-		return errors.New("envs: not a saved policy of this version")
+		return errors.New("envs: loading a policy: the file is no saved policy of this version")
 	}
 	if len(body) < sha256.Size || sha256.Sum256(body[sha256.Size:]) != [sha256.Size]byte(body) {
-		return errors.New("envs: the saved policy is damaged")
+		return errors.New("envs: loading a policy: the file is damaged")
 	}
 	decoder := gob.NewDecoder(bytes.NewReader(body[sha256.Size:]))
 	var header string
-	if err := decoder.Decode(&header); err != nil {
-		return fmt.Errorf("envs: loading a policy: %w", err)
+	if err = decoder.Decode(&header); err == nil {
+		if header != want {
+			return fmt.Errorf("envs: loading a policy: the file has %s, want %s", header, want)
+		}
+		err = decoder.Decode(state)
 	}
-	if header != want {
-		return fmt.Errorf("envs: the saved policy is %s, not %s", header, want)
-	}
-	if err := decoder.Decode(state); err != nil {
+	if err != nil {
 		return fmt.Errorf("envs: loading a policy: %w", err)
 	}
 	return nil
 }
 
+// stateHeader says in one line what made a policy.
 func stateHeader(declaration Algorithm, spec Spec, runs int) (string, error) {
 	settings, err := json.Marshal(declaration)
-	if err != nil {
-		return "", fmt.Errorf("envs: settings of a policy: %w", err)
-	}
 	return fmt.Sprintf("%T %s of %d runs with %d candidates, %d features, %d of state",
-		declaration, settings, runs, spec.Candidates, spec.Dim, spec.State), nil
+		declaration, settings, runs, spec.Candidates, spec.Dim, spec.State), err
 }

@@ -8,9 +8,8 @@ import "math/rand/v2"
 // runs stand beside it. The generator is math/rand/v2's PCG, seeded by hashing
 // role and seed.
 //
-// Problem and policy of a run are often given the same seed, so their roles
-// must differ, or the policy would play with the problem's own dice: the
-// problems here start theirs with "problem/".
+// Problem and policy of a run often have the same seed, so their roles must
+// differ: those of problems begin with "problem/".
 func NewRand(seed uint64, role string) *rand.Rand {
 	return rand.New(NewSource(seed, role))
 }

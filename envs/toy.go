@@ -23,8 +23,6 @@ const NoNoise = -1
 // candidate is about N(Σw_r/2, 1/12), so random choice has a regret of about
 // 1.16296·sqrt(1/12) = 0.3357 a step at 5 candidates, 1.16296 being the mean of
 // the largest of 5 standard normals.
-//
-// The zero value is the paper's setting.
 type Linear struct {
 	Candidates  int     // M; default 5
 	Dim         int     // D; default 40
@@ -32,16 +30,12 @@ type Linear struct {
 }
 
 func (p Linear) withDefaults() Linear {
-	p.Candidates, p.Dim = cmp.Or(p.Candidates, 5), cmp.Or(p.Dim, 40)
-	p.RewardNoise = cmp.Or(p.RewardNoise, 0.1)
+	p.Candidates, p.Dim, p.RewardNoise = cmp.Or(p.Candidates, 5), cmp.Or(p.Dim, 40), cmp.Or(p.RewardNoise, 0.1)
 	return p
 }
 
 // Spec implements Problem.
-func (p Linear) Spec() Spec {
-	p = p.withDefaults()
-	return Spec{Candidates: p.Candidates, Dim: p.Dim}
-}
+func (p Linear) Spec() Spec { return toySpec(p.Candidates, p.Dim) }
 
 // New implements Problem.
 func (p Linear) New(seeds []uint64) (Environment, error) {
@@ -62,7 +56,7 @@ func (p Linear) New(seeds []uint64) (Environment, error) {
 // MarshalJSON writes the settings with the defaults filled in, so that a
 // recorded declaration says what was run.
 func (p Linear) MarshalJSON() ([]byte, error) {
-	type plain Linear
+	type plain Linear // without this method
 	return json.Marshal(plain(p.withDefaults()))
 }
 
@@ -75,32 +69,22 @@ func (p Linear) MarshalJSON() ([]byte, error) {
 // probability. The paper leaves the laws of w_β and e_β open; these are ours.
 //
 // The expected reward is the exact mean of the clipped β(c). At the paper's
-// setting the clipping is negligible and the mean is w_β·c: the tail of w_β·c +
-// e_β is below that of a normal variable with mean 1/2 and variance Σw_β²/12 +
-// 0.01², about 0.0034 at 40 dimensions, so P(β clipped) < 1e-15.
-//
-// The zero value is the paper's setting.
+// setting that is w_β·c: β is clipped with a probability below 1e-15, since
+// w_β·c + e_β has mean 1/2 and variance Σw_β²/12 + 0.01², about 0.0034.
 type Bernoulli struct {
 	Candidates       int     // M; default 5
 	Dim              int     // D; default 40
 	ProbabilityNoise float64 // standard deviation of e_β; default 0.01, NoNoise for none
-
-	// Hard takes |h|³ in place of |h|: few weights decide. With |h| the sum of the
-	// features is a good guide before anything has been learned.
-	Hard bool
+	Hard             bool    // |h|³ for |h|: few weights decide, so the sum of all features is a poor guide
 }
 
 func (p Bernoulli) withDefaults() Bernoulli {
-	p.Candidates, p.Dim = cmp.Or(p.Candidates, 5), cmp.Or(p.Dim, 40)
-	p.ProbabilityNoise = cmp.Or(p.ProbabilityNoise, 0.01)
+	p.Candidates, p.Dim, p.ProbabilityNoise = cmp.Or(p.Candidates, 5), cmp.Or(p.Dim, 40), cmp.Or(p.ProbabilityNoise, 0.01)
 	return p
 }
 
 // Spec implements Problem.
-func (p Bernoulli) Spec() Spec {
-	p = p.withDefaults()
-	return Spec{Candidates: p.Candidates, Dim: p.Dim}
-}
+func (p Bernoulli) Spec() Spec { return toySpec(p.Candidates, p.Dim) }
 
 // New implements Problem.
 func (p Bernoulli) New(seeds []uint64) (Environment, error) {
@@ -119,7 +103,7 @@ func (p Bernoulli) New(seeds []uint64) (Environment, error) {
 			Reward: func(c []float32, rng *rand.Rand) float64 {
 				return Coin(clip(dot(w, c)+normal(p.ProbabilityNoise, rng)), rng)
 			},
-			Expected: func(c []float32) float64 { return clippedMean(dot(w, c), max(p.ProbabilityNoise, 0)) },
+			Expected: func(c []float32) float64 { return clippedMean(dot(w, c), p.ProbabilityNoise) },
 		}
 	})
 }
@@ -135,13 +119,9 @@ func (p Bernoulli) MarshalJSON() ([]byte, error) {
 //
 //	R(c) = w_r·c + e_r  with probability β(c), else 0
 //
-// Weights and noise are those of Linear and Bernoulli; a run has the same
-// contexts and weights as the runs of those two with the same seed. The two
-// noises and the coin are independent, so the expected reward is
-// (w_β·c)(w_r·c), with the exact mean of the clipped β(c) in place of w_β·c
-// where that differs.
-//
-// The zero value is the paper's setting.
+// Weights, noise and contexts are those of Linear and Bernoulli with the same
+// seed. The two noises and the coin are independent, so the expected reward is
+// (w_β·c)(w_r·c), with the exact mean of the clipped β(c) for w_β·c.
 type Mixed struct {
 	Candidates       int     // M; default 5
 	Dim              int     // D; default 40
@@ -151,24 +131,17 @@ type Mixed struct {
 
 func (p Mixed) withDefaults() Mixed {
 	p.Candidates, p.Dim = cmp.Or(p.Candidates, 5), cmp.Or(p.Dim, 40)
-	p.RewardNoise = cmp.Or(p.RewardNoise, 0.1)
-	p.ProbabilityNoise = cmp.Or(p.ProbabilityNoise, 0.01)
+	p.RewardNoise, p.ProbabilityNoise = cmp.Or(p.RewardNoise, 0.1), cmp.Or(p.ProbabilityNoise, 0.01)
 	return p
 }
 
 // Spec implements Problem.
-func (p Mixed) Spec() Spec {
-	p = p.withDefaults()
-	return Spec{Candidates: p.Candidates, Dim: p.Dim}
-}
+func (p Mixed) Spec() Spec { return toySpec(p.Candidates, p.Dim) }
 
 // New implements Problem.
 func (p Mixed) New(seeds []uint64) (Environment, error) {
 	p = p.withDefaults()
-	if err := checkNoise("Mixed.RewardNoise", p.RewardNoise); err != nil {
-		return nil, err
-	}
-	if err := checkNoise("Mixed.ProbabilityNoise", p.ProbabilityNoise); err != nil {
+	if err := cmp.Or(checkNoise("Mixed.RewardNoise", p.RewardNoise), checkNoise("Mixed.ProbabilityNoise", p.ProbabilityNoise)); err != nil {
 		return nil, err
 	}
 	return FromLaw(p.Spec(), seeds, func(seed uint64) Law {
@@ -179,9 +152,7 @@ func (p Mixed) New(seeds []uint64) (Environment, error) {
 				reward := dot(wr, c) + normal(p.RewardNoise, rng)
 				return reward * Coin(clip(dot(wb, c)+normal(p.ProbabilityNoise, rng)), rng)
 			},
-			Expected: func(c []float32) float64 {
-				return dot(wr, c) * clippedMean(dot(wb, c), max(p.ProbabilityNoise, 0))
-			},
+			Expected: func(c []float32) float64 { return dot(wr, c) * clippedMean(dot(wb, c), p.ProbabilityNoise) },
 		}
 	})
 }
@@ -192,6 +163,18 @@ func (p Mixed) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(p.withDefaults()))
 }
 
+func toySpec(candidates, dim int) Spec {
+	return Spec{Candidates: cmp.Or(candidates, 5), Dim: cmp.Or(dim, 40)}
+}
+
+func checkNoise(field string, sd float64) error {
+	const most = 1e6
+	if sd == NoNoise || sd >= 0 && sd <= most {
+		return nil
+	}
+	return fmt.Errorf("envs: %s is %v, want 0 to %g or NoNoise", field, sd, most)
+}
+
 // uniform returns the Offer of the toy problems: m contexts from the uniform law
 // on the open cube (0, 1)^D. Values are the midpoints of 2^23 equal cells, which
 // float32 represents exactly. One draw of 64 bits serves two values, since
@@ -199,14 +182,12 @@ func (p Mixed) MarshalJSON() ([]byte, error) {
 func uniform(m int) func(contexts []float32, rng *rand.Rand) int {
 	const cell = 1.0 / (1 << 23)
 	return func(contexts []float32, rng *rand.Rand) int {
-		n := len(contexts)
-		for i := 0; i+1 < n; i += 2 {
-			u := rng.Uint64()
+		var u uint64
+		for i := range contexts {
+			if u <<= 23; i%2 == 0 {
+				u = rng.Uint64()
+			}
 			contexts[i] = (float32(u>>41) + 0.5) * cell
-			contexts[i+1] = (float32(u<<23>>41) + 0.5) * cell
-		}
-		if n%2 == 1 {
-			contexts[n-1] = (float32(rng.Uint64()>>41) + 0.5) * cell
 		}
 		return m
 	}
@@ -222,8 +203,7 @@ func rewardWeights(seed uint64, dim int) []float64 {
 	return divide(w, math.Sqrt(sum))
 }
 
-// probabilityWeights draws w_β: |h|^power over its sum with h ~ N(0, I), so that
-// w_β·c is in (0, 1) for a context in the unit cube.
+// probabilityWeights draws w_β: |h|^power over its sum with h ~ N(0, I).
 func probabilityWeights(seed uint64, dim int, power float64) []float64 {
 	rng, w, sum := NewRand(seed, "problem/probability weights"), make([]float64, dim), 0.0
 	for i := range w {
@@ -255,17 +235,16 @@ func normal(sd float64, rng *rand.Rand) float64 { return float64(max(sd, 0) * rn
 
 func clip(x float64) float64 { return min(max(x, 0), 1) }
 
-// clippedMean returns E[clip(X, 0, 1)] for X ~ N(mean, sd²). With the excess
-// h(x) = E[(Z−x)⁺] = φ(x) − x·(1−Φ(x)) of a standard normal Z it is
+// clippedMean returns E[clip(X, 0, 1)] for X ~ N(mean, sd²), sd being 0 for
+// NoNoise. With the excess h(x) = E[(Z−x)⁺] = φ(x) − x·(1−Φ(x)) of a standard
+// normal Z it is
 //
 //	mean + sd·h(mean/sd) − sd·h((1−mean)/sd)
 func clippedMean(mean, sd float64) float64 {
-	// h(9) is below 1e-20 and lost beside the mean. At the paper's setting
-	// practically every case ends here, see Bernoulli.
-	if 9*sd <= min(mean, 1-mean) {
+	switch sd = max(sd, 0); {
+	case 9*sd <= min(mean, 1-mean): // h(9) is below 1e-20 and lost beside the mean
 		return mean
-	}
-	if sd == 0 {
+	case sd == 0:
 		return clip(mean)
 	}
 	return mean + sd*(normalExcess(mean/sd)-normalExcess((1-mean)/sd))
@@ -274,13 +253,4 @@ func clippedMean(mean, sd float64) float64 {
 func normalExcess(x float64) float64 {
 	density := math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
 	return density - x*math.Erfc(x/math.Sqrt2)/2
-}
-
-const maxNoise = 1e6
-
-func checkNoise(field string, sd float64) error {
-	if sd == NoNoise || sd >= 0 && sd <= maxNoise {
-		return nil
-	}
-	return fmt.Errorf("envs: %s is %v, want 0 to %g or NoNoise", field, sd, float64(maxNoise))
 }
