@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var errCell = errors.New("fails")
+
+const (
+	startTimeout   = 30 * time.Second
+	interruptGrace = 7 * time.Second // the kernel kills a cell 5 seconds after an interrupt
+	shutdownGrace  = 3 * time.Second // it takes some 10 milliseconds
+)
+
+// kernel is a running GoNB.
+type kernel struct {
+	cmd       *exec.Cmd
+	dir       string       // all files that the kernel leaves are in here
+	log       bytes.Buffer // may be read when the kernel has ended
+	ended     chan struct{}
+	client    *client         // nil until it is connected
+	connected context.Context // ended by cancel
+	cancel    context.CancelFunc
+}
+
+// startKernel starts a kernel with dir as the working directory of its cells,
+// and waits until it answers.
+func startKernel(ctx context.Context, dir string) (*kernel, error) {
+	for _, need := range []string{"go", "goimports", "gonb", "/bin/bash"} {
+		if _, err := exec.LookPath(need); err != nil {
+			return nil, fmt.Errorf("no cell runs without %s: %w", need, err)
+		}
+	}
+	tmp, err := os.MkdirTemp("", "nbrun-")
+	if err != nil {
+		return nil, fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
+	}
+	prefix, file := filepath.Join(tmp, "k"), filepath.Join(tmp, "kernel.json")
+	k := &kernel{dir: tmp, ended: make(chan struct{}), cmd: exec.Command("gonb", "--kernel", file, "-raw_error")}
+	k.connected, k.cancel = context.WithCancel(context.Background())
+	k.cmd.Dir = dir
+	k.cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "PWD="+dir)
+	k.cmd.Stdout, k.cmd.Stderr = &k.log, &k.log
+	// A process group: the terminal's Ctrl-C does not reach the kernel, and what
+	// a cell has left running is ended with it.
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	k.cmd.WaitDelay = 100 * time.Millisecond // grandchildren hold its stderr open
+	data, _ := json.Marshal(connectionFile(prefix))
+	if err = os.WriteFile(file, data, 0o600); err == nil {
+		err = k.cmd.Start()
+	}
+	if err != nil {
+		os.RemoveAll(tmp)
+		return nil, fmt.Errorf("starting the kernel: %w", err)
+	}
+	go func() {
+		k.cmd.Wait()
+		close(k.ended)
+	}()
+	if err := k.connect(ctx, prefix); err != nil {
+		k.stop()
+		return nil, err
+	}
+	return k, nil
+}
+
+// connect waits for the kernel's sockets, dials them, and asks until the answer
+// comes through both channels: what is published before the subscription has
+// arrived is lost. The connection lasts longer than ctx, to ask for a shutdown.
+func (k *kernel) connect(ctx context.Context, prefix string) error {
+	deadline := time.After(startTimeout)
+	var received chan message
+	for replied, published := false, false; !replied || !published; {
+		select {
+		case <-time.After(20 * time.Millisecond):
+			if _, err := os.Stat(socket(prefix, heartbeatPort)); err != nil {
+				continue
+			}
+			if k.client == nil {
+				client, err := dial(k.connected, prefix)
+				if err != nil {
+					return fmt.Errorf("connecting to the kernel: %w", err)
+				}
+				k.client, received = client, client.received
+			}
+			k.client.request(k.client.shell, "kernel_info_request", object{})
+		case m := <-received:
+			isReply := m.Header.Type == "kernel_info_reply"
+			replied, published = replied || isReply, published || !isReply
+		case <-k.ended:
+			return k.died("at its start")
+		case <-deadline:
+			return fmt.Errorf("the kernel does not answer after %v", startTimeout)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// stop ends the kernel and all that it has started, and removes its files.
+func (k *kernel) stop() {
+	if k.client != nil {
+		k.client.request(k.client.control, "shutdown_request", object{"restart": false})
+		select {
+		case <-k.ended:
+		case <-time.After(shutdownGrace):
+		}
+	}
+	syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
+	<-k.ended
+	k.cancel()
+	os.RemoveAll(k.dir)
+}
+
+// died is the error of a kernel that has ended, with the last of its log.
+func (k *kernel) died(when string) error {
+	log := k.log.Bytes()
+	return fmt.Errorf("the kernel died %s (%v)\n%s", when, k.cmd.ProcessState, log[max(0, len(log)-4<<10):])
+}
+
+// execute runs one cell. The reason is empty when the cell was good; the error
+// is of the kernel, not of the cell, or ctx's. Timeout 0 is none.
+func (k *kernel) execute(ctx context.Context, source string, timeout time.Duration, o *outputs) (reason string, err error) {
+	id, err := k.client.request(k.client.shell, "execute_request", object{"code": source, "silent": false, "store_history": true, "allow_stdin": false})
+	if err != nil {
+		return "", fmt.Errorf("sending the cell to the kernel: %w", err)
+	}
+	var limit, grace <-chan time.Time
+	if timeout > 0 {
+		limit = time.After(timeout)
+	}
+	stop := func(why string) {
+		reason, grace = why, time.After(interruptGrace)
+		k.client.request(k.client.control, "interrupt_request", object{})
+	}
+	done, status := ctx.Done(), ""
+	for idle := false; !idle || status == ""; {
+		select {
+		case m := <-k.client.received:
+			if m.Parent.ID != id {
+				continue
+			}
+			c := content{Metadata: object{}}
+			if err := json.Unmarshal(m.Content, &c); err != nil {
+				return "", fmt.Errorf("%s message: %w", m.Header.Type, err)
+			}
+			switch m.Header.Type {
+			case "status":
+				idle = idle || c.State == "idle"
+			case "execute_reply":
+				status = c.Status
+			default:
+				o.add(m.Header.Type, c)
+			}
+			if o.text > mostText && reason == "" {
+				stop("more than 1 MiB of text")
+			}
+		case <-k.ended:
+			return "", k.died("while the cell ran")
+		case <-limit:
+			stop(fmt.Sprintf("timeout after %v", timeout))
+		case <-done:
+			done = nil
+			stop("interrupted")
+		case <-grace:
+			idle, status = true, "hung" // it waits for a grandchild; stop ends both
+		}
+	}
+	if reason != "" {
+		o.fail("Stopped", reason, []string{reason})
+	} else if reason = o.silent; status != "ok" {
+		reason = "an error"
+	}
+	return reason, ctx.Err()
+}
+
+// run executes the code cells in order in a new kernel, and puts the outputs into
+// the notebook in place of those that are there. It stops at the first cell that
+// fails, with an errCell: one that does not compile, whose program or shell
+// line does not exit with 0, that has a %command that GoNB does not know, that
+// takes longer than timeout, or that writes too much. When it returns, the
+// kernel and what its cells have started are gone.
+func run(ctx context.Context, n object, dir string, timeout time.Duration, progress func(number, of int, took time.Duration)) error {
+	code := prepare(n)
+	k, err := startKernel(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	byID := map[string]object{}
+	for i, c := range code {
+		o := &outputs{byID: byID}
+		began := time.Now()
+		reason, err := k.execute(ctx, text(c["source"]), timeout, o)
+		if err != nil {
+			return fmt.Errorf("cell %d of %d: %w", i+1, len(code), err)
+		}
+		// Displays are maps: a later cell that updates one changes it in its place.
+		c["outputs"], c["execution_count"] = o.list(), i+1
+		if reason != "" {
+			source := "    | " + strings.ReplaceAll(strings.TrimSpace(text(c["source"])), "\n", "\n    | ")
+			said := "    " + strings.ReplaceAll(o.said(), "\n", "\n    ")
+			return fmt.Errorf("cell %d of %d %w: %s\n%s\n%s", i+1, len(code), errCell, reason, source, said)
+		}
+		progress(i+1, len(code), time.Since(began))
+	}
+	return nil
+}

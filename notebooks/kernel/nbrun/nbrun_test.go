@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A notebook as Jupyter writes it is written back byte for byte.
+func TestRoundTrip(t *testing.T) {
+	stored, err := filepath.Glob("../../*.ipynb")
+	if err != nil || len(stored) == 0 {
+		t.Fatalf("notebooks are %v, %v", stored, err)
+	}
+	for _, path := range stored {
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := readNotebook(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(t.TempDir(), "out.ipynb")
+		if err := writeNotebook(out, n); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(out); !bytes.Equal(got, want) {
+			t.Errorf("%s is written in another way than it was read", path)
+		}
+	}
+}
+
+func TestRefusedNotebooks(t *testing.T) {
+	for content, want := range map[string]string{
+		"{\n<<<<<<< HEAD":                "line 2",
+		`{"cells": [], "nbformat": 3}`:   "format 4",
+		`{"nbformat": 4}`:                "format 4",
+		`{"cells": [1], "nbformat": 4}`:  "cell 0",
+		`{"cells": "no", "nbformat": 4}`: "format 4",
+	} {
+		path := filepath.Join(t.TempDir(), "bad.ipynb")
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readNotebook(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error is %v, want the file and %q", content, err, want)
+		}
+	}
+}
+
+func TestOverwrite(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                "",
+		"plain\ntext":     "plain\ntext",
+		"10 %\r20 %\r":    "20 %",
+		"héllo\rb\nnext":  "béllo\nnext",
+		"windows\r\nends": "windows\nends",
+	} {
+		if got := overwrite(in); got != want {
+			t.Errorf("overwrite(%q) is %q, want %q", in, got, want)
+		}
+	}
+}
+
+// execute runs a notebook with these cells in the kernel, and returns the stored
+// file and the error.
+func execute(t *testing.T, timeout time.Duration, cells ...string) (string, error) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the kernel is not built in a short test")
+	}
+	bin, err := filepath.Abs("../../.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	install := exec.Command("go", "install", "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports")
+	install.Env = append(os.Environ(), "GOBIN="+bin)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	var list []any
+	for _, source := range cells {
+		list = append(list, object{"cell_type": "code", "source": source})
+	}
+	data, err := json.Marshal(object{"cells": list, "nbformat": 4, "nbformat_minor": 5})
+	path := filepath.Join(t.TempDir(), "test.ipynb")
+	if err == nil {
+		err = os.WriteFile(path, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	runErr := nbrun(t.Context(), path, "", timeout)
+	data, err = os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), runErr
+}
+
+func TestFailingCells(t *testing.T) {
+	for cell, want := range map[string]string{
+		"%%\nx := 1":                         "declared and not used: x",
+		"%%\npanic(\"no luck\")":             "no luck",
+		"%%\nos.Exit(3)":                     "exit status 3",
+		"!exit 7":                            "exit status 7",
+		"%nosuchcommand":                     "nosuchcommand",
+		"%%\nfor { fmt.Println(\"a line\")}": "1 MiB",
+	} {
+		file, err := execute(t, time.Minute, "%%\nprintln(1)", cell, "%%\nfmt.Println(\"never\")")
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "cell 2 of 3") {
+			t.Errorf("%s: error is %v, want cell 2 of 3 and %q", cell, err, want)
+		}
+		if strings.Contains(file, `"execution_count": 3`) {
+			t.Errorf("%s: the cell after it was executed", cell)
+		}
+	}
+	if _, err := execute(t, 2*time.Second, "%%\nselect { case <-time.After(time.Hour): }"); err == nil || !strings.Contains(err.Error(), "timeout") {
+		t.Errorf("of a cell that does not end the error is %v, want a timeout", err)
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	const cell = "%%\nfmt.Print(\"1 of 2\\r2 of 2\\n\")\nfmt.Fprintln(os.Stderr, \"exit status is no concern\")\nfmt.Println(\"<b>\")"
+	file, err := execute(t, time.Minute, cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := execute(t, time.Minute, cell); again != file {
+		t.Errorf("the same notebook gives another file:\n%s\n%s", file, again)
+	}
+	for _, want := range []string{"\"2 of 2\\n\",\n      \"<b>\\n\"", "\"exit status is no concern\\n\"", "\"name\": \"gonb\""} {
+		if !strings.Contains(file, want) {
+			t.Errorf("%q is missing in\n%s", want, file)
+		}
+	}
+}
+
+// An interrupted run writes nothing.
+func TestInterrupt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.ipynb")
+	const file = `{"cells": [{"cell_type": "code", "source": "1"}], "nbformat": 4}`
+	if err := os.WriteFile(path, []byte(file), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := nbrun(ctx, path, "", 0); err == nil {
+		t.Error("a run that is interrupted has no error")
+	}
+	if got, _ := os.ReadFile(path); string(got) != file {
+		t.Errorf("the notebook is now %s", got)
+	}
+}

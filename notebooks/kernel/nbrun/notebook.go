@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+type object = map[string]any
+
+// readNotebook reads a file of nbformat 4 (https://nbformat.readthedocs.io).
+// Errors name the file and, where it is no JSON, the line. What this program knows
+// nothing about is written back as it was read; cells without an id get one.
+func readNotebook(path string) (object, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var n object
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&n); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			err = fmt.Errorf("line %d: %w", 1+bytes.Count(data[:syntax.Offset], []byte("\n")), err)
+		}
+		return nil, fmt.Errorf("%s is not a notebook: %w", path, err)
+	}
+	cells, _ := n["cells"].([]any)
+	if format := n["nbformat"]; cells == nil || format != json.Number("4") {
+		return nil, fmt.Errorf("%s is not a notebook of format 4: nbformat is %v", path, format)
+	}
+	for i, c := range cells {
+		if c, ok := c.(object); !ok {
+			return nil, fmt.Errorf("%s: cell %d is no object", path, i)
+		} else if c["id"] == nil {
+			c["id"], n["nbformat_minor"] = fmt.Sprintf("cell-%d", i), 5
+		}
+	}
+	return n, nil
+}
+
+// writeNotebook replaces the file at path, by way of another file. It writes what
+// Jupyter does: sorted keys, an indent of one space, no escaping of HTML.
+func writeNotebook(path string, n object) error {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(n); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", buf.Bytes(), 0o666); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// prepare takes the outputs away from all code cells and returns those that are not
+// empty. It declares the kernel, without the version of Go, which the file would
+// change with.
+func prepare(n object) (code []object) {
+	metadata, _ := n["metadata"].(object)
+	if metadata == nil {
+		metadata = object{}
+		n["metadata"] = metadata
+	}
+	metadata["kernelspec"] = object{"display_name": "Go (gonb)", "language": "go", "name": "gonb"}
+	metadata["language_info"] = object{
+		"codemirror_mode": "", "file_extension": ".go", "mimetype": "text/x-go",
+		"name": "go", "nbconvert_exporter": "", "pygments_lexer": "",
+	}
+	for _, c := range n["cells"].([]any) {
+		c := c.(object)
+		if c["cell_type"] != "code" {
+			continue
+		}
+		c["outputs"], c["execution_count"] = []any{}, nil
+		if strings.TrimSpace(text(c["source"])) != "" {
+			code = append(code, c)
+		}
+	}
+	return code
+}
+
+// text is a text that the file holds as one string or as a list of lines.
+func text(v any) string {
+	whole, _ := v.(string)
+	list, _ := v.([]any)
+	for _, line := range list {
+		s, _ := line.(string)
+		whole += s
+	}
+	return whole
+}
+
+// lines splits a text after each newline, as the file holds it.
+func lines(s string) []string {
+	l := strings.SplitAfter(s, "\n")
+	if l[len(l)-1] == "" {
+		l = l[:len(l)-1]
+	}
+	return l
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// outputs collects what one cell puts out. What is stored does not depend on
+// timing: stdout is one output, stderr the next, and pictures and tables follow
+// in their order. GoNB carries text and the others on different pipes, so their
+// order among each other is chance even in a browser.
+type outputs struct {
+	stdout, stderr strings.Builder
+	text           int // bytes of both
+	rich           []object
+	failure        object            // an output of type error; nil: none so far
+	silent         string            // why the cell failed although the kernel calls it good
+	byID           map[string]object // displays of this cell and of earlier ones
+}
+
+// mostText is how many bytes a cell may write to stdout and stderr.
+const mostText = 1 << 20
+
+// GoNB reports the end of a shell line that failed, and a %command that it does
+// not know, as one message on stderr.
+var failed = regexp.MustCompile(`^(?:\^C\n)?(exit status \d+|signal: .+|"%.*" unknown or not implemented)(?: yet\.)?\n?$`)
+
+// content is that of the messages which this program reads.
+type content struct {
+	Status         string // of an execute_reply
+	State          string `json:"execution_state"` // of a status
+	Name, Text     string // of a stream
+	Data, Metadata object // of a display
+	Transient      struct {
+		ID string `json:"display_id"`
+	}
+	ErrorName  string `json:"ename"`
+	ErrorValue string `json:"evalue"`
+	Traceback  []string
+}
+
+// add takes in a message of the iopub channel.
+func (o *outputs) add(kind string, c content) {
+	switch kind {
+	case "stream":
+		if o.text += len(c.Text); o.text > mostText {
+			return
+		}
+		if c.Name != "stderr" {
+			o.stdout.WriteString(c.Text)
+			return
+		}
+		o.stderr.WriteString(c.Text)
+		if found := failed.FindStringSubmatch(c.Text); found != nil {
+			o.silent = found[1]
+		}
+	case "display_data", "update_display_data", "execute_result":
+		out := object{"output_type": "display_data", "data": stored(c.Data), "metadata": c.Metadata}
+		if old := o.byID[c.Transient.ID]; old != nil {
+			old["data"], old["metadata"] = out["data"], out["metadata"]
+		}
+		if kind == "update_display_data" {
+			return
+		}
+		o.rich = append(o.rich, out)
+		if c.Transient.ID != "" {
+			o.byID[c.Transient.ID] = out
+		}
+	case "error":
+		o.fail(c.ErrorName, c.ErrorValue, c.Traceback)
+	}
+}
+
+// stored is a display's data as the file holds it: text as a list of lines. It
+// is empty when nothing is shown, as of a progress bar that was erased.
+func stored(data object) object {
+	kept := object{}
+	for mime, v := range data {
+		if s, ok := v.(string); ok && s != "" && (strings.HasPrefix(mime, "text/") || mime == "image/svg+xml") {
+			kept[mime] = lines(s)
+		} else if v != "" {
+			kept[mime] = v
+		}
+	}
+	return kept
+}
+
+func (o *outputs) fail(name, value string, traceback []string) {
+	o.failure = object{"output_type": "error", "ename": name, "evalue": value, "traceback": traceback}
+}
+
+// list is the cell's outputs in the order in which a notebook keeps them.
+func (o *outputs) list() []any {
+	all := []any{}
+	for i, name := range []string{"stdout", "stderr"} {
+		if text := []string{o.stdout.String(), o.stderr.String()}[i]; text != "" {
+			all = append(all, object{"output_type": "stream", "name": name, "text": lines(overwrite(text))})
+		}
+	}
+	for _, out := range o.rich {
+		if len(out["data"].(object)) > 0 {
+			all = append(all, out)
+		}
+	}
+	if o.failure != nil {
+		all = append(all, o.failure)
+	}
+	return all
+}
+
+// escapes are the terminal's codes for colours.
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+
+// said is what the cell said, for an error message.
+func (o *outputs) said() string {
+	said := overwrite(o.stdout.String()) + overwrite(o.stderr.String())
+	if o.failure != nil && !strings.Contains(said, o.failure["evalue"].(string)) {
+		said += o.failure["evalue"].(string)
+	}
+	return strings.TrimSpace(escapes.ReplaceAllString(said[max(0, len(said)-8<<10):], ""))
+}
+
+// overwrite does what a terminal does with carriage returns: what follows one
+// replaces the line from its start.
+func overwrite(s string) string {
+	all := strings.SplitAfter(s, "\n")
+	for i, line := range all {
+		body, end := strings.CutSuffix(line, "\n")
+		var shown []rune
+		for part := range strings.SplitSeq(body, "\r") {
+			r := []rune(part)
+			shown = append(r, shown[min(len(r), len(shown)):]...)
+		}
+		if all[i] = string(shown); end {
+			all[i] += "\n"
+		}
+	}
+	return strings.Join(all, "")
+}

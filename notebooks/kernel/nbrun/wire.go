@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"strconv"
+	"time"
+
+	"github.com/go-zeromq/zmq4"
+)
+
+// The kernel's ports. With the transport "ipc" the sockets are the files
+// prefix-port, in a folder that is this user's: messages need no signature.
+const shellPort, iopubPort, stdinPort, controlPort, heartbeatPort = 1, 2, 3, 4, 5
+
+// connectionFile tells the kernel where to listen.
+func connectionFile(prefix string) object {
+	return object{
+		"transport": "ipc", "ip": prefix, "key": "", "signature_scheme": "hmac-sha256",
+		"shell_port": shellPort, "iopub_port": iopubPort, "stdin_port": stdinPort,
+		"control_port": controlPort, "hb_port": heartbeatPort,
+	}
+}
+
+func socket(prefix string, port int) string { return prefix + "-" + strconv.Itoa(port) }
+
+// client is the front end's side of the protocol. What comes on the shell and
+// the iopub channel arrives in received.
+type client struct {
+	session             string
+	shell, control, sub zmq4.Socket
+	received            chan message
+}
+
+type message struct {
+	Header, Parent struct {
+		ID   string `json:"msg_id"`
+		Type string `json:"msg_type"`
+	}
+	Content json.RawMessage
+}
+
+// dial connects to a kernel that listens. The connection ends with ctx.
+func dial(ctx context.Context, prefix string) (*client, error) {
+	quiet := zmq4.WithLogger(log.New(io.Discard, "", 0)) // the library logs the kernel's end
+	c := &client{
+		session: rand.Text(), received: make(chan message),
+		shell: zmq4.NewDealer(ctx, quiet), control: zmq4.NewDealer(ctx, quiet), sub: zmq4.NewSub(ctx, quiet),
+	}
+	err := errors.Join(
+		c.shell.Dial("ipc://"+socket(prefix, shellPort)),
+		c.control.Dial("ipc://"+socket(prefix, controlPort)),
+		c.sub.Dial("ipc://"+socket(prefix, iopubPort)),
+		c.sub.SetOption(zmq4.OptionSubscribe, ""))
+	go c.receive(ctx, c.shell)
+	go c.receive(ctx, c.sub)
+	return c, err
+}
+
+func (c *client) receive(ctx context.Context, s zmq4.Socket) {
+	for {
+		raw, err := s.Recv()
+		if err != nil {
+			return
+		}
+		frames := raw.Frames
+		for len(frames) > 0 && string(frames[0]) != delimiter {
+			frames = frames[1:]
+		}
+		var m message
+		if len(frames) < 6 || json.Unmarshal(frames[2], &m.Header) != nil || json.Unmarshal(frames[3], &m.Parent) != nil {
+			continue
+		}
+		m.Content = frames[5]
+		select {
+		case c.received <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// delimiter stands between the routing frames and the message: signature,
+// header, parent header, metadata, content.
+const delimiter = "<IDS|MSG>"
+
+// request sends a request and returns its id, by which answers name it.
+func (c *client) request(s zmq4.Socket, kind string, content object) (id string, err error) {
+	id = rand.Text()
+	frames := [][]byte{[]byte(delimiter), nil}
+	for _, part := range []object{{
+		"msg_id": id, "msg_type": kind, "session": c.session, "username": "nbrun",
+		"date": time.Now().UTC().Format(time.RFC3339Nano), "version": "5.3",
+	}, {}, {}, content} {
+		data, _ := json.Marshal(part) // strings and booleans
+		frames = append(frames, data)
+	}
+	return id, s.SendMulti(zmq4.NewMsgFrom(frames...))
+}
