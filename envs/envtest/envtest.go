@@ -1,22 +1,21 @@
-// Package envtest tests implementations of the decision protocol of package
-// envs, as testing/fstest does for file systems.
-//
-// A test of a problem, and one of an algorithm, are one line each:
+// Package envtest tests implementations of the protocol of package envs, as
+// testing/fstest tests file systems:
 //
 //	envtest.TestProblem(t, envs.Linear{})
 //	envtest.TestAlgorithm(t, baselines.LinUCB{}, envs.Linear{})
 //
 // Outside of tests, CheckProblem and CheckAlgorithm return what those report.
-//
-// Every check plays the environment or the policy with fixed seeds, so it
-// passes or fails the same way each time.
+// Seeds are fixed, so a check passes or fails the same way each time.
 package envtest
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
+	"math/rand/v2"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"testing"
@@ -24,76 +23,22 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Suite says how thoroughly to test. The zero value is the default.
-type Suite struct {
-	// Steps is how many steps a check plays; default 200. An algorithm that
-	// learns slowly may want fewer, but more than it takes until the first
-	// update changes what is chosen.
-	Steps int
-}
-
-// TestProblem runs the default suite on a problem, see Suite.TestProblem.
-func TestProblem(t testing.TB, p envs.Problem) {
-	t.Helper()
-	Suite{}.TestProblem(t, p)
-}
-
-// TestAlgorithm runs the default suite on an algorithm, see
-// Suite.TestAlgorithm.
-func TestAlgorithm(t testing.TB, a envs.Algorithm, p envs.Problem) {
-	t.Helper()
-	Suite{}.TestAlgorithm(t, a, p)
-}
-
-// CheckProblem runs the default suite on a problem, see Suite.CheckProblem.
-func CheckProblem(p envs.Problem) []Check { return Suite{}.CheckProblem(p) }
-
-// CheckAlgorithm runs the default suite on an algorithm, see
-// Suite.CheckAlgorithm.
-func CheckAlgorithm(a envs.Algorithm, p envs.Problem) []Check { return Suite{}.CheckAlgorithm(a, p) }
-
-// Check is a promise of the protocol, such as "a seed determines a run", and
-// what breaks it. A panic of the implementation breaks it too: the error has the
-// call with the shapes of its arguments, and the file and line of the
-// implementation.
+// Check is a promise of the protocol and what breaks it.
 type Check struct {
 	Promise string
 	Err     error // nil: the promise is kept
 }
 
-// CheckProblem makes the checks of TestProblem and returns all of them, kept
-// promises included. Where the first is broken, it is the only one: the others
-// build on it and would only repeat what it says.
-func (s Suite) CheckProblem(p envs.Problem) []Check { return run(s.problemChecks(p)) }
-
-// CheckAlgorithm makes the checks of TestAlgorithm as CheckProblem does.
-func (s Suite) CheckAlgorithm(a envs.Algorithm, p envs.Problem) []Check {
-	return run(s.algorithmChecks(a, p))
+// TestProblem reports every promise of CheckProblem that p breaks.
+func TestProblem(t testing.TB, p envs.Problem) {
+	t.Helper()
+	report(t, CheckProblem(p))
 }
 
-func (s Suite) steps() int {
-	if s.Steps > 0 {
-		return s.Steps
-	}
-	return 200
-}
-
-// check is one promise of the protocol: run returns what breaks it.
-type check struct {
-	promise string
-	run     func() error
-}
-
-// run makes the checks, but stops where the first fails.
-func run(checks []check) []Check {
-	var done []Check
-	for i, c := range checks {
-		done = append(done, Check{c.promise, guard(c.run)})
-		if i == 0 && done[i].Err != nil {
-			break
-		}
-	}
-	return done
+// TestAlgorithm reports every promise of CheckAlgorithm that a breaks in p.
+func TestAlgorithm(t testing.TB, a envs.Algorithm, p envs.Problem, steps ...int) {
+	t.Helper()
+	report(t, CheckAlgorithm(a, p, steps...))
 }
 
 func report(t testing.TB, checks []Check) {
@@ -105,203 +50,231 @@ func report(t testing.TB, checks []Check) {
 	}
 }
 
-// guard turns a panic of the implementation into an error, so that the other
-// checks still run. A panic that nothing of the implementation is in has the
-// stack.
+type promise struct {
+	text string
+	kept func() error
+}
+
+// check makes all checks, but stops where the first fails: the others would
+// repeat what it says. A panic is an error with its stack.
+func check(promises []promise) (done []Check) {
+	for _, p := range promises {
+		done = append(done, Check{p.text, guard(p.kept)})
+		if done[0].Err != nil {
+			break
+		}
+	}
+	return done
+}
+
 func guard(f func() error) (err error) {
 	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		if named, ok := v.(*callPanic); ok {
-			err = named
-		} else if where := panicPlace(envs.Spec{}); where != "" {
-			err = fmt.Errorf("panic: %v, %s", v, where)
-		} else {
+		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
 	return f()
 }
 
-// specOf is the problem's spec. Where that panics, one check says so.
-func specOf(p envs.Problem, promise string) (spec envs.Spec, failed []check) {
-	err := guard(func() error {
-		spec = watchedProblem{Problem: p}.Spec()
-		return nil
-	})
-	if err != nil {
-		return spec, []check{{promise, func() error { return err }}}
-	}
-	return spec, nil
-}
-
-// panics says whether f panics, refuses whether it panics or returns an error.
-func panics(f func()) (yes bool) {
-	defer func() { yes = recover() != nil }()
+// refused returns an error unless f panics, naming a package and both numbers.
+func refused(what string, got, want int, f func()) (err error) {
+	defer func() {
+		v := recover()
+		text, _ := v.(string)
+		numbers := regexp.MustCompile(`-?\d+`).FindAllString(text, -1)
+		if !regexp.MustCompile(`^\w+: `).MatchString(text) ||
+			!slices.Contains(numbers, fmt.Sprint(got)) || !slices.Contains(numbers, fmt.Sprint(want)) {
+			err = fmt.Errorf("%s: panic %v, want one like \"envs: %d runs, want %d\"", what, v, got, want)
+		}
+	}()
 	f()
-	return false
-}
-
-func refuses(f func() error) bool {
-	var err error
-	return panics(func() { err = f() }) || err != nil
-}
-
-// twenty seeds, in no order and not neighbours: the suites play them together,
-// as 7 and 13, and one by one.
-func twenty() []uint64 {
-	seeds := make([]uint64, 20)
-	for i := range seeds {
-		seeds[i] = uint64(i*i*7919 + 5)
-	}
-	return seeds
-}
-
-// checkChunks compares 20 runs in one with 7 and 13, and with one alone. play
-// returns one trace a seed.
-func checkChunks(play func(seeds []uint64) ([]trace, error)) error {
-	seeds := twenty()
-	whole, err := play(seeds)
-	if err != nil {
-		return fmt.Errorf("20 runs: %w", err)
-	}
-	for _, part := range [][2]int{{0, 7}, {7, 20}, {11, 12}} {
-		some, err := play(seeds[part[0]:part[1]])
-		if err != nil {
-			return fmt.Errorf("%d runs: %w", part[1]-part[0], err)
-		}
-		for i := range some {
-			r := part[0] + i
-			if err := whole[r].compare(some[i]); err != nil {
-				return fmt.Errorf("run %d of 20 differs from the same run as number %d of %d: %w", r, i, len(some), err)
-			}
-		}
-	}
-	twins, err := play([]uint64{seeds[3], seeds[3]})
-	if err != nil {
-		return fmt.Errorf("two runs of one seed: %w", err)
-	}
-	for i, twin := range twins {
-		if err := whole[3].compare(twin); err != nil {
-			return fmt.Errorf("a run differs from number %d of two runs of its seed: %w", i, err)
-		}
-	}
 	return nil
 }
 
-// checkJSON wants a declared value to have one JSON form, and use to leave it
-// alone.
-func checkJSON(declared any, use func() error) error {
+// unchanged wants a declaration to have a JSON form that use leaves alone.
+func unchanged(declared any, use func() error) error {
 	before, err := json.Marshal(declared)
-	if err != nil {
+	if err := errors.Join(err, use()); err != nil {
 		return err
 	}
-	if err := use(); err != nil {
-		return err
-	}
-	after, err := json.Marshal(declared)
-	if err != nil {
-		return err
-	}
-	if string(before) != string(after) {
+	if after, _ := json.Marshal(declared); string(before) != string(after) {
 		return fmt.Errorf("it was %s and is %s after use", before, after)
 	}
 	return nil
 }
 
-// trace is all that one run showed, step by step.
-type trace struct {
-	contexts [][]float32 // a step's [M, D]
-	session  []int32     // empty in a bandit
-	actions  []int
-	reward   []float32
-	discount []float32
+// moment is what one run shows at one step.
+type moment struct {
+	Observed         uint64 // hash
+	Action           int
+	Reward, Discount float32
 }
 
-// record appends run r of a step, copying.
-func (tr *trace) record(r int, obs envs.Observation, actions []int, out envs.Outcome) {
-	size := obs.Candidates * obs.Dim
-	tr.contexts = append(tr.contexts, append([]float32(nil), obs.Contexts[r*size:(r+1)*size]...))
+var hashSeed = maphash.MakeSeed()
+
+// hash sums up what run r observes, without what is beyond the size of its set.
+func hash(obs envs.Observation, r int) uint64 {
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	for c := range obs.Size(r) {
+		for _, x := range obs.Context(r, c) {
+			maphash.WriteComparable(&h, x)
+		}
+		if obs.Codes != nil {
+			maphash.WriteComparable(&h, obs.Codes.Items[r*obs.Candidates+c])
+		}
+	}
 	if obs.Session != nil {
-		tr.session = append(tr.session, obs.Session[r])
+		maphash.WriteComparable(&h, obs.Session[r])
 	}
-	tr.actions = append(tr.actions, actions[r])
-	tr.reward = append(tr.reward, out.Reward[r])
-	tr.discount = append(tr.discount, out.Discount[r])
+	return h.Sum64()
 }
 
-// compare names the first step at which two traces differ in a bit.
-func (tr trace) compare(other trace) error {
-	if len(tr.actions) != len(other.actions) || len(tr.session) != len(other.session) {
-		return errors.New("one is longer")
+// moments returns what each run of a transition shows, [R].
+func moments(tr envs.Transition) []moment {
+	now := make([]moment, tr.Runs)
+	for r := range now {
+		now[r] = moment{hash(tr.Observation, r), tr.Actions[r], tr.Reward[r], 0}
+		if tr.Discount != nil {
+			now[r].Discount = tr.Discount[r]
+		}
 	}
-	for i := range tr.actions {
-		switch {
-		case !sameBits(tr.contexts[i], other.contexts[i]):
-			return fmt.Errorf("step %d: the contexts differ", i)
-		case len(tr.session) > 0 && tr.session[i] != other.session[i]:
-			return fmt.Errorf("step %d: session %d and %d", i, tr.session[i], other.session[i])
-		case tr.actions[i] != other.actions[i]:
-			return fmt.Errorf("step %d: action %d and %d", i, tr.actions[i], other.actions[i])
-		case !sameBits(tr.reward[i:i+1], other.reward[i:i+1]):
-			return fmt.Errorf("step %d: reward %v and %v", i, tr.reward[i], other.reward[i])
-		case !sameBits(tr.discount[i:i+1], other.discount[i:i+1]):
-			return fmt.Errorf("step %d: discount %v and %v", i, tr.discount[i], other.discount[i])
+	return now
+}
+
+// clone copies what a transition points to.
+func clone(tr envs.Transition) envs.Transition {
+	tr.Contexts, tr.Sizes, tr.Session = slices.Clone(tr.Contexts), slices.Clone(tr.Sizes), slices.Clone(tr.Session)
+	tr.Actions, tr.Reward, tr.Discount = slices.Clone(tr.Actions), slices.Clone(tr.Reward), slices.Clone(tr.Discount)
+	if tr.Codes != nil {
+		tr.Codes = &envs.Codes{Items: slices.Clone(tr.Codes.Items), State: slices.Clone(tr.Codes.State), Table: tr.Codes.Table}
+	}
+	return tr
+}
+
+// game is a policy in an environment.
+type game struct {
+	env     envs.Environment
+	policy  envs.Policy
+	actions []int
+	past    [][]moment // [steps][R]
+}
+
+func start(a envs.Algorithm, p envs.Problem, seeds ...uint64) (*game, error) {
+	env, err := p.New(seeds)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := a.New(p.Spec(), seeds)
+	return &game{env: env, policy: policy, actions: make([]int, len(seeds))}, err
+}
+
+// act lets the policy choose and wants its actions to be candidates.
+func (g *game) act(obs envs.Observation) error {
+	for r := range g.actions {
+		g.actions[r] = math.MinInt
+	}
+	if err := g.policy.Act(g.actions, obs); err != nil {
+		return fmt.Errorf("Act: %w", err)
+	}
+	for r, a := range g.actions {
+		if a < 0 || a >= obs.Size(r) {
+			return fmt.Errorf("Act: the action of run %d is %d, want 0 to %d", r, a, obs.Size(r)-1)
 		}
 	}
 	return nil
 }
 
-func sameBits(a, b []float32) bool {
-	if len(a) != len(b) {
-		return false
+// decide makes a step without an update.
+func (g *game) decide() (tr envs.Transition, err error) {
+	tr.Observation, tr.Actions = g.env.Observe(), g.actions
+	if err = g.act(tr.Observation); err == nil {
+		tr.Outcome, err = g.env.Step(g.actions)
 	}
-	for i := range a {
-		if math.Float32bits(a[i]) != math.Float32bits(b[i]) {
-			return false
+	if err == nil {
+		g.past = append(g.past, moments(tr))
+	}
+	return tr, err
+}
+
+func (g *game) step() error {
+	tr, err := g.decide()
+	if err == nil {
+		err = g.policy.Update(tr)
+	}
+	return err
+}
+
+// play makes steps; before each it calls look, if there is one.
+func play(a envs.Algorithm, p envs.Problem, seeds []uint64, steps int, look func(*game) error) (*game, error) {
+	g, err := start(a, p, seeds...)
+	for i := 0; i < steps && err == nil; i++ {
+		if look != nil {
+			err = look(g)
+		}
+		if err == nil {
+			err = g.step()
+		}
+		if err != nil {
+			err = fmt.Errorf("step %d: %w", i, err)
 		}
 	}
-	return true
+	return g, err
 }
 
-func cloneObservation(obs envs.Observation) envs.Observation {
-	obs.Contexts = append([]float32(nil), obs.Contexts...)
-	if obs.Session != nil {
-		obs.Session = append([]int32{}, obs.Session...)
-	}
-	if obs.Codes != nil {
-		codes := *obs.Codes
-		codes.Items, codes.State = slices.Clone(codes.Items), slices.Clone(codes.State)
-		obs.Codes = &codes
-	}
-	return obs
-}
-
-func cloneOutcome(out envs.Outcome) envs.Outcome {
-	return envs.Outcome{
-		Reward:   append([]float32(nil), out.Reward...),
-		Discount: append([]float32(nil), out.Discount...),
-	}
-}
-
-func sameObservation(a, b envs.Observation) bool {
-	if a.Runs != b.Runs || a.Candidates != b.Candidates || a.Dim != b.Dim || !sameBits(a.Contexts, b.Contexts) ||
-		(a.Session == nil) != (b.Session == nil) || len(a.Session) != len(b.Session) {
-		return false
-	}
-	for r := range a.Session {
-		if a.Session[r] != b.Session[r] {
-			return false
+// same wants run r of one game to be run k of another.
+func same(one, other *game, r, k int) error {
+	for i := range min(len(one.past), len(other.past)) {
+		if a, b := one.past[i][r], other.past[i][k]; a != b {
+			return fmt.Errorf("step %d, run %d: %+v and %+v", i, r, a, b)
 		}
 	}
-	return (a.Codes == nil) == (b.Codes == nil) && (a.Codes == nil || a.Codes.Table == b.Codes.Table &&
-		slices.Equal(a.Codes.Items, b.Codes.Items) && slices.Equal(a.Codes.State, b.Codes.State))
+	return nil
 }
 
-func sameOutcome(a, b envs.Outcome) bool {
-	return sameBits(a.Reward, b.Reward) && sameBits(a.Discount, b.Discount)
+// stacked compares 20 runs in one with 7 and 13, in another order.
+func stacked(a envs.Algorithm, p envs.Problem, steps int) error {
+	seeds := make([]uint64, 20)
+	for i := range seeds {
+		seeds[19-i] = uint64(i*i*7919 + 5)
+	}
+	some, err := play(a, p, seeds[:7], steps, nil)
+	others, err2 := play(a, p, seeds[7:], steps, nil)
+	slices.Reverse(seeds)
+	whole, err3 := play(a, p, seeds, steps, nil)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return err
+	}
+	for r := range 20 {
+		part, k := some, 19-r
+		if k >= 7 {
+			part, k = others, k-7
+		}
+		if err := same(whole, part, r, k); err != nil {
+			return fmt.Errorf("20 runs and 7 or 13: %w", err)
+		}
+	}
+	return nil
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// dice is an algorithm that chooses at random, with its own numbers a style.
+type dice struct{ style uint64 }
+
+type thrown []*rand.Rand // [R]
+
+func (d dice) New(_ envs.Spec, seeds []uint64) (envs.Policy, error) {
+	var t thrown
+	for _, seed := range seeds {
+		t = append(t, rand.New(rand.NewPCG(seed, d.style)))
+	}
+	return t, nil
+}
+
+func (t thrown) Act(dst []int, obs envs.Observation) error {
+	for r := range dst {
+		dst[r] = t[r].IntN(obs.Size(r))
+	}
+	return nil
+}
+
+func (t thrown) Update(envs.Transition) error { return nil }

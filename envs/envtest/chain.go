@@ -1,0 +1,264 @@
+package envtest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Chain is a small problem with states (the MDP of section 2.2) whose optimal
+// policy and action values are known, see Optimal.
+//
+// A user walks along States states, from 0 to the last. Every step offers
+// Candidates items, each drawn uniformly from a catalogue of Items. Item k pushes
+// with strength k/(Items−1) and pays the rest:
+//
+//	push_k = k/(Items−1),  pay_k = 1 − push_k
+//	reward = 0.2·pay_k + push_k·1{state is the last} + N(0, RewardNoise²)
+//
+// The user moves one state on with probability push_k (and stays in the last
+// state), else falls back to state 0. A myopic policy takes the pay and falls
+// back; a far-sighted one pushes. At the default and a discount of 0.9 the
+// long-run reward a step is 0.45 for the optimal policy, 0.18 for the myopic one
+// and 0.16 for a random one.
+//
+// A context is [state, one-hot | push, pay]. Session is all 0, and Discount is 1;
+// where Episodic is set, a fall ends the episode. The environment is no Oracle:
+// regret of the immediate reward would punish the better policy.
+type Chain struct {
+	States      int     // S; default 4, at least 2
+	Items       int     // K; default 5, at least 2
+	Candidates  int     // M; default 3
+	Episodic    bool    // falling back ends the episode; default false
+	RewardNoise float64 // standard deviation; default 0.1, envs.NoNoise for none
+}
+
+func (p Chain) withDefaults() Chain {
+	p.States, p.Items, p.Candidates = cmp.Or(p.States, 4), cmp.Or(p.Items, 5), cmp.Or(p.Candidates, 3)
+	p.RewardNoise = cmp.Or(p.RewardNoise, 0.1)
+	return p
+}
+
+// Spec implements envs.Problem.
+func (p Chain) Spec() envs.Spec {
+	p = p.withDefaults()
+	return envs.Spec{Candidates: p.Candidates, Dim: p.States + 2, State: p.States}
+}
+
+func (p Chain) validate() error {
+	if p.States < 2 || p.Items < 2 || !(p.RewardNoise >= 0 || p.RewardNoise == envs.NoNoise) {
+		return fmt.Errorf("envtest: %+v, want at least 2 States, 2 Items and a RewardNoise of 0 or more", p)
+	}
+	return p.Spec().Validate()
+}
+
+func (p Chain) push(item int) float64 { return float64(item) / float64(p.withDefaults().Items-1) }
+
+// ExpectedReward returns the expected immediate reward of an item in a state.
+func (p Chain) ExpectedReward(state, item int) float64 {
+	reward := 0.2 * (1 - p.push(item))
+	if state == p.withDefaults().States-1 {
+		reward += p.push(item)
+	}
+	return reward
+}
+
+// AppendContext appends the context of an item in a state, States+2 values.
+func (p Chain) AppendContext(dst []float32, state, item int) []float32 {
+	n := len(dst)
+	dst = append(dst, make([]float32, p.withDefaults().States)...)
+	dst[n+state] = 1
+	return append(dst, float32(p.push(item)), float32(1-p.push(item)))
+}
+
+// Decode returns the state and the item of a context.
+func (p Chain) Decode(context []float32) (state, item int) {
+	p = p.withDefaults()
+	return slices.Index(context, 1), int(math.Round(float64(context[p.States]) * float64(p.Items-1)))
+}
+
+// New implements envs.Problem.
+func (p Chain) New(seeds []uint64) (envs.Environment, error) {
+	p = p.withDefaults()
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	if len(seeds) == 0 {
+		return nil, errors.New("envtest: no seeds, want one a run")
+	}
+	c := &chain{
+		Chain: p, state: make([]int, len(seeds)), items: make([]int, len(seeds)*p.Candidates), session: make([]int32, len(seeds)),
+		reward: make([]float32, len(seeds)), discount: make([]float32, len(seeds)),
+	}
+	for _, seed := range seeds {
+		c.offers = append(c.offers, envs.NewRand(seed, "problem/contexts"))
+		c.noise = append(c.noise, envs.NewRand(seed, "problem/noise"))
+	}
+	c.offer()
+	return c, nil
+}
+
+// chain is the environment of Chain. A step draws the same numbers whatever the
+// actions, so two policies with the same seed meet the same items and luck.
+type chain struct {
+	Chain
+	state            []int // [R]
+	items            []int // [R, M]
+	contexts, spare  []float32
+	session          []int32
+	reward, discount []float32
+	offers, noise    []*rand.Rand // [R]
+}
+
+func (c *chain) Observe() envs.Observation {
+	return envs.Observation{
+		Runs: len(c.state), Candidates: c.Candidates, Dim: c.States + 2, Contexts: c.contexts, Session: c.session,
+	}
+}
+
+func (c *chain) Step(actions []int) (envs.Outcome, error) {
+	envs.CheckActions(actions, c.Observe())
+	for r, action := range actions {
+		item, state := c.items[r*c.Candidates+action], c.state[r]
+		noise := float64(max(c.RewardNoise, 0) * c.noise[r].NormFloat64())
+		c.reward[r] = float32(c.ExpectedReward(state, item) + noise)
+		c.state[r], c.discount[r] = 0, 1
+		if c.noise[r].Float64() < c.push(item) {
+			c.state[r] = min(state+1, c.States-1)
+		} else if c.Episodic {
+			c.discount[r] = 0
+		}
+	}
+	c.offer()
+	return envs.Outcome{Reward: c.reward, Discount: c.discount}, nil
+}
+
+// offer draws the candidates of the next step.
+func (c *chain) offer() {
+	c.contexts, c.spare = c.spare[:0], c.contexts
+	for i := range c.items {
+		r := i / c.Candidates
+		c.items[i] = c.offers[r].IntN(c.Items)
+		c.contexts = c.AppendContext(c.contexts, c.state[r], c.items[i])
+	}
+}
+
+// ChainValues is what a policy is worth in a Chain, without the noise.
+type ChainValues struct {
+	Q             [][]float64 // [S, K], the expected discounted return after an item, then following the policy
+	V             []float64   // [S], the same before the candidates are drawn
+	Chosen        [][]float64 // [S, K], how probably the policy takes each item, over draws of the candidates
+	AverageReward float64     // the long-run reward a step, not discounted, over all episodes
+}
+
+// Optimal returns the values of the optimal policy for a discount in [0, 1), by
+// policy iteration: it takes the candidate with the largest Q. With discount 0
+// it is the myopic policy. It panics for another discount and bad settings.
+func (p Chain) Optimal(discount float64) ChainValues {
+	v := p.Uniform(discount)
+	for {
+		better := p.Evaluate(discount, func(dst []float64, state int, items []int) {
+			best := 0
+			for i, k := range items {
+				if dst[i] = 0; v.Q[state][k] > v.Q[state][items[best]] {
+					best = i
+				}
+			}
+			dst[best] = 1
+		})
+		if sum(better.V) <= sum(v.V) {
+			return v
+		}
+		v = better
+	}
+}
+
+// Uniform returns the values of the policy that takes each candidate with the
+// same probability. It panics as Optimal does.
+func (p Chain) Uniform(discount float64) ChainValues {
+	return p.Evaluate(discount, func(dst []float64, _ int, items []int) {
+		for i := range dst {
+			dst[i] = 1 / float64(len(items))
+		}
+	})
+}
+
+// Evaluate returns the values of a policy that writes the probability of each
+// candidate, [M], given the state and the candidates' items, [M]. It is asked for
+// each of the Items^Candidates ordered sets a state. Evaluate panics as Optimal
+// does, and when probabilities do not sum to 1 within 1e-3.
+func (p Chain) Evaluate(discount float64, policy func(dst []float64, state int, items []int)) ChainValues {
+	p = p.withDefaults()
+	if err := p.validate(); err != nil || !(discount >= 0 && discount < 1) {
+		panic(fmt.Sprintf("envtest: discount %v, want 0 to 1, below 1; %v", discount, err))
+	}
+	back, last := discount, p.States-1 // back is what V(0) counts for after a fall
+	if p.Episodic {
+		back = 0
+	}
+	v := ChainValues{V: make([]float64, p.States)}
+	reward, push := make([]float64, p.States), make([]float64, p.States) // a step's means under the policy
+	items, probabilities := make([]int, p.Candidates), make([]float64, p.Candidates)
+	sets := int(math.Pow(float64(p.Items), float64(p.Candidates)))
+	for s := range p.States {
+		chosen := make([]float64, p.Items)
+		for set := range sets {
+			for i, rest := 0, set; i < len(items); i, rest = i+1, rest/p.Items {
+				items[i] = rest % p.Items
+			}
+			policy(probabilities, s, items)
+			total := sum(probabilities)
+			if !(math.Abs(total-1) <= 1e-3) {
+				panic(fmt.Sprintf("envtest: probabilities sum to %v, want 1 (state %d, items %v)", total, s, items))
+			}
+			for i, k := range items {
+				c := probabilities[i] / total / float64(sets)
+				chosen[k] += c
+				reward[s] += c * p.ExpectedReward(s, k)
+				push[s] += c * p.push(k)
+			}
+		}
+		v.Chosen = append(v.Chosen, chosen)
+	}
+	// From state s the user goes to s+1 or to 0, so from the last state backwards
+	// V(s) = a(s) + b(s)·V(0), and V(0) = a(0)/(1 − b(0)). The long-run share of
+	// state s+1 is that of s times push(s); the last is kept 1/(1 − push) times.
+	a, b, share := make([]float64, p.States), make([]float64, p.States), make([]float64, p.States)
+	stay := 1 - discount*push[last]
+	a[last], b[last] = reward[last]/stay, back*(1-push[last])/stay
+	for s := last - 1; s >= 0; s-- {
+		a[s] = reward[s] + discount*push[s]*a[s+1]
+		b[s] = discount*push[s]*b[s+1] + back*(1-push[s])
+	}
+	for s := range p.States {
+		v.V[s] = a[s] + b[s]*a[0]/(1-b[0])
+		if share[s] = 1; s > 0 {
+			share[s] = share[s-1] * push[s-1]
+		}
+		if s == last {
+			share[s] /= 1 - push[s]
+		}
+		v.AverageReward += share[s] * reward[s]
+	}
+	v.AverageReward /= sum(share)
+	for s := range p.States {
+		q := make([]float64, p.Items)
+		for k := range q {
+			q[k] = p.ExpectedReward(s, k) + discount*p.push(k)*v.V[min(s+1, last)] + back*(1-p.push(k))*v.V[0]
+		}
+		v.Q = append(v.Q, q)
+	}
+	return v
+}
+
+func sum(x []float64) (total float64) {
+	for _, v := range x {
+		total += v
+	}
+	return total
+}
