@@ -1,0 +1,386 @@
+package pgcr
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/compute"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Agent is the live policy of the paper (section 5): an actor that chooses, a
+// critic that it learns from, and the history of both, for R runs at once.
+//
+// An Agent is not safe for concurrent use. Agents are independent of each
+// other, so several goroutines may each have one.
+type Agent struct {
+	config  Config
+	spec    envs.Spec
+	backend compute.Backend
+
+	actor, critic *Parameters
+	replay        *Replay
+	streams       []streams
+	steps         int64 // steps learned from: t of Time-Dependent Greed
+	updates       int64 // t of Adam
+	diagnostics   Diagnostics
+	failed        error // of an update that left no parameters behind
+
+	candidates     *Columns        // [R, D+1, M], of the step that is decided on
+	absent, mask   *tensors.Tensor // [R, M], [R, 1, H]
+	policy, values *Exec           // -> [R, M]
+	learn          *learner        // made at the first update, when it is known whether there are sessions
+}
+
+// streams are the random sources of one run, one for each purpose, so that no
+// use of one shifts another.
+type streams struct {
+	Act, ActMask, Batch, BatchMask, Resample *rand.PCG
+}
+
+// Diagnostics tells how learning goes: means over runs.
+type Diagnostics struct {
+	CriticLoss, ActorLoss         float64 // (23) and (25) of the last update
+	CriticGradient, ActorGradient float64 // the Euclidean norms of their gradients, root mean square over runs
+	Entropy                       float64 // of the probabilities of the last decision, in nats
+}
+
+func newAgent(c Config, spec envs.Spec, seeds []uint64) (*Agent, error) {
+	a := &Agent{config: c, spec: spec, backend: c.Backend}
+	var err error
+	if a.backend == nil {
+		if a.backend, err = OpenBackend(""); err != nil {
+			return nil, err
+		}
+	}
+	a.actor = NewParameters(a.backend, Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
+	a.critic = NewParameters(a.backend, Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
+	a.replay = NewReplay(spec, len(seeds), c.Capacity, c.Discount)
+	for _, seed := range seeds {
+		a.streams = append(a.streams, streams{
+			Act:       envs.NewSource(seed, "pgcr/act"),
+			ActMask:   envs.NewSource(seed, "pgcr/act-dropout"),
+			Batch:     envs.NewSource(seed, "pgcr/replay"),
+			BatchMask: envs.NewSource(seed, "pgcr/update-dropout"),
+			Resample:  envs.NewSource(seed, "pgcr/resample"),
+		})
+	}
+	if a.candidates, err = NewColumns(a.backend, a.Runs(), spec.Candidates, spec.Dim); err != nil {
+		return nil, err
+	}
+	if a.absent, err = NewInput(a.backend, a.Runs(), spec.Candidates); err != nil {
+		return nil, err
+	}
+	if a.mask, err = NewInput(a.backend, a.Runs(), 1, a.actor.Network.last()); err != nil {
+		return nil, err
+	}
+	a.policy, err = NewExec(a.backend, func(in []*Node) *Node {
+		k := len(in) - 4
+		contexts, absent, mask, kappa := in[k], in[k+1], in[k+2], in[k+3]
+		return Probabilities(Add(a.actor.Network.Forward(in[:k], contexts, mask), absent), kappa) // (13)
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.values, err = NewExec(a.backend, func(in []*Node) *Node {
+		return a.critic.Network.Forward(in[:len(in)-1], in[len(in)-1], nil)
+	})
+	return a, err
+}
+
+// Runs returns R.
+func (a *Agent) Runs() int { return len(a.streams) }
+
+// Steps returns how many steps the agent has learned from.
+func (a *Agent) Steps() int64 { return a.steps }
+
+// Diagnostics returns what the last update and the last decision were like.
+func (a *Agent) Diagnostics() Diagnostics { return a.diagnostics }
+
+// Weights returns copies of the parameters of actor and critic, in the order and
+// the shapes of Network.Shapes.
+func (a *Agent) Weights() (actor, critic [][]float32, err error) {
+	actor, err = a.actor.Values()
+	if err != nil {
+		return nil, nil, err
+	}
+	critic, err = a.critic.Values()
+	return actor[:len(actor)/3], critic[:len(critic)/3], err
+}
+
+// Act samples an action for each run from the policy (13), under one fresh
+// dropout mask a run.
+func (a *Agent) Act(dst []int, obs envs.Observation) error {
+	obs.Check(a.spec, a.Runs())
+	if len(dst) != a.Runs() {
+		panic(fmt.Sprintf("pgcr: %d actions for %d runs", len(dst), a.Runs()))
+	}
+	err := a.observe(obs)
+	if err == nil {
+		err = fill(a.mask, a.Runs(), func(r int, mask []float32) {
+			drop(mask, a.config.Dropout, rand.New(a.streams[r].ActMask))
+		})
+	}
+	if err != nil {
+		return err
+	}
+	p, err := a.probabilities()
+	if err != nil {
+		return err
+	}
+	a.diagnostics.Entropy = 0
+	for r := range dst {
+		row := p[r*a.spec.Candidates:][:obs.Size(r)]
+		dst[r] = sample(row, rand.New(a.streams[r].Act).Float64())
+		for _, pi := range row {
+			if pi > 0 {
+				a.diagnostics.Entropy -= float64(pi) * math.Log(float64(pi)) / float64(a.Runs())
+			}
+		}
+	}
+	return nil
+}
+
+// sample inverts the distribution function at u in [0, 1).
+func sample(p []float32, u float64) int {
+	last, total := 0, 0.0
+	for i, pi := range p {
+		if pi == 0 {
+			continue
+		}
+		last, total = i, total+float64(pi)
+		if u < total {
+			break
+		}
+	}
+	return last // where rounding left the sum a little below u, too
+}
+
+// observe puts the contexts of a step into the inputs.
+func (a *Agent) observe(obs envs.Observation) error {
+	if err := errors.Join(a.failed, obs.Finite()); err != nil {
+		return err
+	}
+	per := a.spec.Candidates * a.spec.Dim
+	return errors.Join(
+		a.candidates.Fill(func(r int, rows []float32) {
+			copy(rows, obs.Contexts[r*per:][:obs.Size(r)*a.spec.Dim])
+		}),
+		fill(a.absent, a.Runs(), func(r int, places []float32) { markAbsent(places, obs.Size(r)) }))
+}
+
+// markAbsent writes 0 for a set's candidates and Absent for the places after them.
+func markAbsent(places []float32, size int) {
+	for i := range places {
+		places[i] = 0
+		if i >= size {
+			places[i] = Absent
+		}
+	}
+}
+
+// probabilities runs the policy on the inputs: [R, M].
+func (a *Agent) probabilities() (p []float32, err error) {
+	args := append(a.actor.Weights(), a.candidates.Tensor, a.absent, a.mask, scalar(a.config.Greed.At(a.steps)))
+	if p, err = call(a.policy, args); err != nil {
+		return nil, err
+	}
+	for i, pi := range p {
+		if pi != pi {
+			return nil, a.diverged(i/a.spec.Candidates, fmt.Errorf("the probability of candidate %d is NaN", i%a.spec.Candidates))
+		}
+	}
+	return p, nil
+}
+
+// enumerated is the largest last layer whose dropout masks Probabilities adds up
+// one by one; of larger ones it draws 1<<enumerated masks.
+const enumerated = 10
+
+// Probabilities implements envs.Probable. With Actor-Dropout it is the mean over
+// masks: over all of them where the last hidden layer has up to 10 units, else
+// over 1,024 that are drawn.
+func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
+	obs.Check(a.spec, a.Runs())
+	if len(dst) != a.Runs()*a.spec.Candidates {
+		panic(fmt.Sprintf("pgcr: room for %d probabilities, want %d", len(dst), a.Runs()*a.spec.Candidates))
+	}
+	if err := a.observe(obs); err != nil {
+		return err
+	}
+	clear(dst)
+	units, rate := a.actor.Network.last(), a.config.Dropout
+	masks, rng := 1, envs.NewRand(0, "pgcr/peek")
+	if rate > 0 {
+		masks = 1 << min(units, enumerated)
+	}
+	drawn := make([]float32, units)
+	for m := range masks {
+		weight, keep := 1.0/float64(masks), float32(1/(1-rate))
+		if drop(drawn, rate, rng); rate > 0 && units <= enumerated {
+			weight = 1
+			for i := range drawn {
+				drawn[i] = keep * float32(m>>i&1)
+				weight *= rate + (1-2*rate)*float64(m>>i&1)
+			}
+		}
+		if err := fill(a.mask, a.Runs(), func(_ int, mask []float32) { copy(mask, drawn) }); err != nil {
+			return err
+		}
+		p, err := a.probabilities()
+		if err != nil {
+			return err
+		}
+		for i, pi := range p {
+			dst[i] += weight * float64(pi)
+		}
+	}
+	return nil
+}
+
+// Values writes the critic's estimate f(c) of the value of each candidate to
+// dst, [R, M], NaN beyond the size of a set. An estimate that is not finite is an
+// envs.RunError.
+func (a *Agent) Values(dst []float64, obs envs.Observation) error {
+	obs.Check(a.spec, a.Runs())
+	m := a.spec.Candidates
+	if len(dst) != a.Runs()*m {
+		panic(fmt.Sprintf("pgcr: room for %d values, want %d", len(dst), a.Runs()*m))
+	}
+	if err := a.observe(obs); err != nil {
+		return err
+	}
+	values, err := call(a.values, append(a.critic.Weights(), a.candidates.Tensor))
+	if err != nil {
+		return err
+	}
+	for i, v := range values {
+		dst[i] = float64(v)
+		switch r := i / m; {
+		case i%m >= obs.Size(r):
+			dst[i] = math.NaN()
+		case v-v != 0:
+			return a.diverged(r, fmt.Errorf("the value of candidate %d is %v", i%m, v))
+		}
+	}
+	return nil
+}
+
+// Update appends the step to the history and, every UpdateEvery steps, learns
+// from batches of it.
+func (a *Agent) Update(tr envs.Transition) (err error) {
+	tr.Check(a.spec, a.Runs())
+	if err := errors.Join(a.failed, tr.Finite()); err != nil {
+		return err
+	}
+	if a.learn == nil {
+		if a.learn, err = newLearner(a, tr.Session != nil); err != nil {
+			return err
+		}
+	}
+	if a.learn.sessions != (tr.Session != nil) {
+		panic("pgcr: a transition with sessions among others without")
+	}
+	if err := a.replay.Add(tr); err != nil {
+		return err
+	}
+	if a.steps++; a.steps%int64(a.config.UpdateEvery) == 0 {
+		for range a.config.UpdatesPerStep {
+			if a.failed = a.learn.update(a); a.failed != nil {
+				return a.failed
+			}
+		}
+	}
+	return nil
+}
+
+// diverged explains an unusable number by what is known of its cause.
+func (a *Agent) diverged(r int, err error) error {
+	h := &a.replay.runs[r]
+	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %w (the largest feature seen is %v, the largest reward %v; ActorRate %v, CriticRate %v, kappa %v)",
+		a.updates, err, h.LargestFeature, h.LargestReward, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
+}
+
+// saved is everything that an agent is made of.
+type saved struct {
+	Steps, Updates int64
+	Actor, Critic  [][]float32
+	Streams        []streams
+	Table          string // identity of the codes' table
+	History        []history
+	Learned        bool // whether there was an update
+}
+
+// Save implements envs.Saver: both networks, Adam's moments, the counts, every
+// random stream and the history. An agent whose parameters have diverged is not
+// saved.
+func (a *Agent) Save(w io.Writer) (err error) {
+	if a.failed != nil {
+		return a.failed
+	}
+	s := saved{Steps: a.steps, Updates: a.updates, Streams: a.streams, Table: a.replay.identity, History: a.replay.runs, Learned: a.learn != nil}
+	if s.Actor, err = a.actor.Values(); err != nil {
+		return err
+	}
+	if s.Critic, err = a.critic.Values(); err != nil {
+		return err
+	}
+	for _, values := range append(append([][]float32{}, s.Actor...), s.Critic...) {
+		for i, v := range values {
+			if v-v != 0 {
+				return a.diverged(i/(len(values)/a.Runs()), fmt.Errorf("a parameter is %v", v))
+			}
+		}
+	}
+	return envs.WriteState(w, a.config, a.spec, a.Runs(), s)
+}
+
+// Load implements envs.Saver.
+func (a *Agent) Load(r io.Reader) (err error) {
+	var s saved
+	if err := envs.ReadState(r, a.config, a.spec, a.Runs(), &s); err != nil {
+		return err
+	}
+	learn := a.learn
+	if s.Learned {
+		if learn, err = newLearner(a, s.History[0].Sessions); err != nil {
+			return err
+		}
+	}
+	a.actor.Restore(s.Actor)
+	a.critic.Restore(s.Critic)
+	a.steps, a.updates, a.streams, a.learn, a.failed = s.Steps, s.Updates, s.Streams, learn, nil
+	a.replay.runs, a.replay.identity, a.replay.table = s.History, s.Table, nil
+	for r := range a.replay.runs {
+		a.replay.runs[r].restore(a.replay)
+	}
+	return nil
+}
+
+func scalar(x float64) *tensors.Tensor { return tensors.FromScalar(float32(x)) }
+
+// call runs a graph with one result and returns its values.
+func call(exec *Exec, args []any) ([]float32, error) {
+	results, err := exec.Call(args...)
+	if err != nil {
+		return nil, err
+	}
+	values, err := tensors.CopyFlatData[float32](results[0])
+	return values, errors.Join(err, results[0].FinalizeAll())
+}
+
+// fill changes an input of a graph, run by run.
+func fill(t *tensors.Tensor, runs int, write func(r int, values []float32)) error {
+	return tensors.MutableFlatData(t, func(flat []float32) {
+		per := len(flat) / runs
+		for r := range runs {
+			write(r, flat[r*per:(r+1)*per])
+		}
+	})
+}

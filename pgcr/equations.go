@@ -1,0 +1,131 @@
+package pgcr
+
+import (
+	"cmp"
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Absent is added to the score of a place of a set where there is no candidate,
+// and leaves it no probability.
+const Absent = -1e30
+
+// Probabilities is the policy (13), with Time-Dependent Greed (section 5.2.1),
+// from scores s = log mu:
+//
+//	pi_i = mu_i^kappa / sum_j mu_j^kappa = exp(kappa s_i) / sum_j exp(kappa s_j)
+//
+// scores is [..., M] and kappa a scalar; the result has the shape of scores. The
+// largest score is subtracted before the multiplication, so that neither large
+// scores nor a large kappa overflow.
+func Probabilities(scores, kappa *Node) *Node {
+	largest := StopGradient(ReduceAndKeep(scores, ReduceMax, -1))
+	return Softmax(Mul(Sub(scores, largest), kappa), -1)
+}
+
+// ResampledProbabilities estimates the marginal probability (14) of contexts: it
+// is (21), the mean of (13) over N sets of the context and M-1 others,
+//
+//	p̂(c) = 1/N sum_n mu(c)^kappa / (mu(c)^kappa + sum_j mu(c_nj)^kappa)
+//
+// own is [R, B], the scores of the contexts; others is [R, N, B, M-1], those of
+// the resampled contexts that each of them meets; kappa is a scalar. The result is
+// [R, B].
+func ResampledProbabilities(own, others, kappa *Node) *Node {
+	d := others.Shape().Dimensions
+	own = BroadcastToDims(Reshape(own, d[0], 1, d[2], 1), d[0], d[1], d[2], 1)
+	sets := Concatenate([]*Node{own, others}, -1)
+	p := Slice(Probabilities(sets, kappa), AxisRange(), AxisRange(), AxisRange(), AxisElem(0))
+	return ReduceMean(Reshape(p, d[0], d[1], d[2]), 1)
+}
+
+// SarsaTarget is the target of the action value in (22),
+//
+//	r_t + gamma f(s_{t+1}, c_{(t+1)a})
+//
+// All are [R, B]; discount is gamma, or 0 after the last step of an episode. In
+// a bandit the target is the reward.
+func SarsaTarget(reward, discount, nextValue *Node) *Node {
+	return StopGradient(Add(reward, Mul(discount, nextValue)))
+}
+
+// CriticLoss is the loss whose negative gradient is the critic update (23),
+//
+//	L(phi) = 1/B sum_r sum_b p̂(c_rba) delta_rb^2 / 2,  delta = target - f_phi(c_rba)
+//
+// All are [R, B]. weight is p̂ of the chosen contexts, or 1 for the unweighted
+// squared error (17); weight and target are held constant. The sum over runs, not
+// the mean, keeps the gradient of each run what it would be alone.
+func CriticLoss(weight, target, value *Node) *Node {
+	delta := Sub(StopGradient(target), value)
+	batch := value.Shape().Dimensions[1]
+	return DivScalar(ReduceAllSum(Mul(StopGradient(weight), Square(delta))), 2*float64(batch))
+}
+
+// ActorLoss is the loss whose negative gradient is the actor update (25),
+//
+//	L(theta) = -1/B sum_r sum_b 1/N sum_n sum_i p_theta(c_rnbi) f(c_rnbi)
+//
+// over N resampled sets a step of the batch. probabilities is (13) in each set and
+// values is f of its contexts, both [R, N, B, M]; values are held constant. The
+// gradient is that of p times f, not of log p times f.
+//
+// Since every context of the batch is in N of the sets, the inner sums are p̂ of
+// (21) times f, context by context. The contexts of a set are drawn together, so
+// that their probabilities sum to 1 and an offset of f changes nothing.
+func ActorLoss(probabilities, values *Node) *Node {
+	d := probabilities.Shape().Dimensions
+	return DivScalar(ReduceAllSum(Mul(probabilities, StopGradient(values))), -float64(d[1]*d[2]))
+}
+
+// Adam is the step (24) and (26) by the optimiser of Kingma and Ba (2015), with
+// beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8:
+//
+//	m <- beta1 m + (1-beta1) g
+//	v <- beta2 v + (1-beta2) g^2
+//	w <- w - rate m/(1-beta1^t) / (sqrt(v/(1-beta2^t)) + epsilon)
+//
+// params, m, v and gradients are parallel; t = 1, 2, ... counts the updates and is
+// a scalar, as rate is. It returns the successors.
+func Adam(params, m, v, gradients []*Node, rate, t *Node) (params2, m2, v2 []*Node) {
+	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
+	bias1 := Neg(Expm1(MulScalar(t, math.Log(beta1)))) // 1 - beta1^t
+	bias2 := Neg(Expm1(MulScalar(t, math.Log(beta2))))
+	for i, g := range gradients {
+		mi := Add(MulScalar(m[i], beta1), MulScalar(g, 1-beta1))
+		vi := Add(MulScalar(v[i], beta2), MulScalar(Square(g), 1-beta2))
+		step := Div(Div(mi, bias1), AddScalar(Sqrt(Div(vi, bias2)), epsilon))
+		params2 = append(params2, Sub(params[i], Mul(step, rate)))
+		m2, v2 = append(m2, mi), append(v2, vi)
+	}
+	return params2, m2, v2
+}
+
+// Greed is the schedule of Time-Dependent Greed (section 5.2.1): the score of
+// step t is mu^kappa(t), that is kappa(t) log mu in logarithms, with
+//
+//	kappa(t) = clip(Rate*t, Floor, Cap)
+//
+// The paper's mu^(alpha t) is Greed{Rate: alpha, Floor: NoFloor}. It has no
+// gradient at t = 0, where the policy is uniform whatever the scores are; the
+// default floor of 1 starts from the plain softmax instead.
+type Greed struct {
+	Rate  float64 // alpha, an increase a step; default 0: kappa is Floor at all times
+	Floor float64 // default 1
+	Cap   float64 // default 1e6
+}
+
+// NoFloor is the Floor of a schedule that starts at kappa = 0.
+const NoFloor = -1
+
+func (g Greed) withDefaults() Greed {
+	g.Floor, g.Cap = cmp.Or(g.Floor, 1), cmp.Or(g.Cap, 1e6)
+	return g
+}
+
+// At returns kappa at step t, the number of steps learned from so far.
+func (g Greed) At(t int64) float64 {
+	g = g.withDefaults()
+	return min(max(g.Rate*float64(t), g.Floor, 0), g.Cap)
+}
