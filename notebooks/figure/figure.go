@@ -1,23 +1,22 @@
 // Package figure turns results into plots of publication quality.
 //
-// Every function returns a *plot.Plot, which Save writes to a file and Write into
-// a notebook. Regret, RegretLogLog and AverageReward draw the results of
-// experiments; Lines, Scatter and Bars draw computed series.
-//
-// The key stands to the right of the data, where it hides no line, and lists the
-// names in the order in which their lines end, the highest on top. Colours are
-// those of Okabe and Ito, which colour-blind readers can distinguish, each with a
-// dash pattern for print. An algorithm of the paper has one colour in all figures.
+// Regret, RegretLogLog and AverageReward draw the results of experiments; Lines,
+// Scatter and Bars draw computed series. The key stands to the right of the data, in
+// the order in which the lines end. Colours are those of Okabe and Ito, which
+// colour-blind readers can distinguish, each with a dash pattern for print; an
+// algorithm of the paper has one colour in all figures.
 package figure
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	xfont "golang.org/x/image/font"
@@ -42,12 +41,10 @@ type Options struct {
 
 	// Interval shades the 95 % confidence interval of the mean over runs (Student
 	// t) in place of one standard deviation on either side, which is the paper's.
-	// One run alone has neither and no area.
 	Interval bool
 
-	// References names what is drawn to compare with, of policies that do not
-	// learn: a thin dashed grey line without an area. AverageReward draws the mean
-	// over all steps, as a level line.
+	// References names policies that do not learn: thin dashed grey lines without
+	// areas, and level ones, of the mean over all steps, in AverageReward.
 	References []string
 
 	// Ramp names what differs in one ordered setting, from the least to the most:
@@ -66,8 +63,8 @@ var (
 )
 
 func textStyle(size float64, weight xfont.Weight) text.Style {
-	f := font.Font{Typeface: "Liberation", Variant: "Sans", Weight: weight, Size: font.Points(size)}
-	return text.Style{Color: ink, Font: f, Handler: plot.DefaultTextHandler}
+	face := font.Font{Typeface: "Liberation", Variant: "Sans", Weight: weight, Size: font.Points(size)}
+	return text.Style{Color: ink, Font: face, Handler: plot.DefaultTextHandler}
 }
 
 // newPlot is an empty plot in the style of this package.
@@ -94,14 +91,12 @@ func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 
 // finish adds what stands around the data, and the key where there is more than
 // one name, or nothing but a line to compare with.
-func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) (*plot.Plot, error) {
+func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
 	if len(entries) > 1 || opt.reference(entries[0].name) {
 		p.Add(key(entries))
 	}
-	lengthen(&p.X, axes.LogX)
-	lengthen(&p.Y, axes.LogY)
 	p.Add(&frame{title: opt.Title, label: axes.Y})
-	return p, nil
+	return p
 }
 
 // Write writes plots in a format, "png", "svg" or "pdf": row by row in so many
@@ -142,11 +137,143 @@ func Write(w io.Writer, format string, width, height vg.Length, columns int, plo
 func Save(p *plot.Plot, path string, width, height vg.Length) error {
 	var b bytes.Buffer
 	err := Write(&b, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."), width, height, 1, p)
-	if err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, b.Bytes(), 0o666))
-	}
 	if err != nil {
-		return fmt.Errorf("figure: saving %s: %w", path, err)
+		return err
 	}
-	return nil
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, b.Bytes(), 0o666))
+}
+
+// key is a legend right of the data: plot.Legend would lie on the lines.
+type key []entry
+
+type entry struct {
+	name   string
+	thumbs []plot.Thumbnailer
+	y      float64 // where the line ends, in data units
+}
+
+// Between the data and the samples, the width of a sample, and to its name.
+const keyGap, keyThumb, keySpace = vg.Length(7), vg.Length(22), vg.Length(5)
+
+// Plot implements plot.Plotter: every entry stands as close to the end of its
+// line as its neighbours permit.
+func (k key) Plot(c draw.Canvas, p *plot.Plot) {
+	_, y := p.Transforms(&c)
+	entries := slices.Clone(k)
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.y, a.y) })
+	extents := keyStyle.FontExtents()
+	height := 1.25 * (extents.Ascent + extents.Descent)
+	places := make([]vg.Length, len(entries))
+	for i, e := range entries {
+		places[i] = y(min(max(e.y, p.Y.Min), p.Y.Max))
+	}
+	separate(places, height, c.Min.Y+height/2, c.Max.Y-height/2)
+	left := c.Max.X + keyGap
+	for i, e := range entries {
+		sample := &draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: left, Y: places[i] - 0.3*height},
+			Max: vg.Point{X: left + keyThumb, Y: places[i] + 0.3*height},
+		}}
+		for _, t := range e.thumbs {
+			t.Thumbnail(sample)
+		}
+		c.FillText(keyStyle, vg.Point{X: left + keyThumb + keySpace, Y: places[i] - 0.38*extents.Ascent}, e.name)
+	}
+}
+
+// GlyphBoxes makes the plot leave the margin free.
+func (k key) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	var widest vg.Length
+	for _, e := range k {
+		widest = max(widest, keyStyle.Width(e.name))
+	}
+	corner := vg.Point{X: keyGap + keyThumb + keySpace + widest}
+	return []plot.GlyphBox{{X: 1, Rectangle: vg.Rectangle{Max: corner}}}
+}
+
+// separate moves descending places apart until neighbours are at least gap from
+// each other, and keeps them within [low, high] where there is room.
+func separate(y []vg.Length, gap, low, high vg.Length) {
+	for range 100 { // halves what overlaps each time
+		for i := range y {
+			y[i] = min(max(y[i], low+vg.Length(len(y)-1-i)*gap), high-vg.Length(i)*gap)
+			if i > 0 {
+				if over := gap - (y[i-1] - y[i]); over > 0 {
+					y[i-1], y[i] = y[i-1]+over/2, y[i]-over/2
+				}
+			}
+		}
+	}
+}
+
+// frame writes title and name of the Y axis above the data and draws the axes over
+// the grid. (plot.Axis leaves half of a figure with a logarithmic axis empty.)
+type frame struct{ title, label string }
+
+const frameGap = vg.Length(8) // between the data and the text
+
+// Plot implements plot.Plotter.
+func (f *frame) Plot(c draw.Canvas, _ *plot.Plot) {
+	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Max.X, c.Min.Y)
+	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
+	at := vg.Point{X: c.Min.X, Y: c.Max.Y + frameGap}
+	c.FillText(labelStyle, at, f.label)
+	at.Y += 1.6 * labelStyle.FontExtents().Ascent
+	c.FillText(titleStyle, at, f.title)
+}
+
+// GlyphBoxes makes the plot leave room above.
+func (f *frame) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	height := frameGap + labelStyle.FontExtents().Ascent
+	if f.title != "" {
+		height += 1.6 * titleStyle.FontExtents().Ascent
+	}
+	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: height}}}}
+}
+
+// Band draws a line and a shaded area around it: a mean and its spread.
+type Band struct {
+	plotter.XYs           // the line, ascending in X
+	Low, High   []float64 // the area, one value a point of the line; nil: no area
+
+	draw.LineStyle             // of the line; zero: no line
+	Fill           color.Color // of the area
+}
+
+// Plot implements plot.Plotter. What lies outside of the axes is cut off, so
+// that an area which reaches below zero can be drawn on a logarithmic axis.
+func (b *Band) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	at := func(i int, v float64) vg.Point {
+		return vg.Point{X: x(b.XYs[i].X), Y: y(min(max(v, p.Y.Min), p.Y.Max))}
+	}
+	var area, back, points []vg.Point
+	for i, xy := range b.XYs {
+		points = append(points, at(i, xy.Y))
+		if b.Low != nil {
+			area, back = append(area, at(i, b.Low[i])), append(back, at(i, b.High[i]))
+		}
+	}
+	if b.Low != nil {
+		slices.Reverse(back)
+		c.FillPolygon(b.Fill, c.ClipPolygonX(append(area, back...)))
+	}
+	c.StrokeLines(b.LineStyle, c.ClipLinesX(points)...)
+}
+
+// DataRange implements plot.DataRanger.
+func (b *Band) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax, ymin, ymax = plotter.XYRange(b.XYs)
+	for i := range b.Low {
+		ymin, ymax = min(ymin, b.Low[i]), max(ymax, b.High[i])
+	}
+	return xmin, xmax, ymin, ymax
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (b *Band) Thumbnail(c *draw.Canvas) {
+	if b.Low != nil {
+		c.FillPolygon(b.Fill, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+	}
+	c.StrokeLine2(b.LineStyle, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 }

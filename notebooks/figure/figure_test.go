@@ -17,9 +17,9 @@ import (
 )
 
 // three is a result of three runs and two checkpoints.
-func three(contender string) *sim.Result {
+func three(entry string) *sim.Result {
 	return &sim.Result{
-		Experiment: "toy", Contender: contender, Problem: "envs.Linear {}", Algorithm: "a {}",
+		Experiment: "toy", Entry: entry, Problem: "envs.Linear {}", Algorithm: "a {}",
 		Runs: 3, Steps: 20, Seed: 5,
 		Checkpoints: []int{10, 20},
 		Regret:      [][]float64{{0.5, 1}, {1, 2}, {1.5, 3}},
@@ -27,224 +27,152 @@ func three(contender string) *sim.Result {
 	}
 }
 
-func near(t *testing.T, what string, got, want float64) {
+// drawn(t)(p, err) is a plot that could be drawn, and its image.
+func drawn(t *testing.T) func(*plot.Plot, error) (*plot.Plot, []byte) {
+	return func(p *plot.Plot, err error) (*plot.Plot, []byte) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := figure.Write(&b, "png", 4*vg.Inch, 3*vg.Inch, 1, p); err != nil {
+			t.Fatal(err)
+		}
+		return p, b.Bytes()
+	}
+}
+
+// top checks where an axis ends without the 4 % of its length that it is widened
+// by.
+func top(t *testing.T, a plot.Axis, low, high float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-4 {
-		t.Errorf("%s is %v, want %v", what, got, want)
+	if air := 0.04 * (high - low); math.Abs(a.Max-high-air) > 1e-3 {
+		t.Errorf("the axis ends at %v, want %v and %v more", a.Max, high, air)
 	}
 }
 
 // At the last checkpoint the regrets are 1, 2 and 3: mean 2, standard
 // deviation 1, and by tables of Student's t with 2 degrees of freedom (4.3027)
 // a 95 % interval of 2 +- 4.3027/sqrt(3).
-func TestAreaIsOneStandardDeviationOrTheInterval(t *testing.T) {
-	p, err := figure.Regret([]*sim.Result{three("a")}, figure.Options{})
-	if err != nil {
-		t.Fatal(err)
+// (The first checkpoint has mean 1 and deviation 0.5.)
+func TestArea(t *testing.T) {
+	p, _ := drawn(t)(figure.Regret([]*sim.Result{three("a")}, figure.Options{}))
+	top(t, p.Y, 0.5, 3)
+	if p.Y.Min != 0 || p.X.Min != 0 || p.X.Max != 20 {
+		t.Errorf("the axes begin at %v and %v, that of steps ends at %v", p.X.Min, p.Y.Min, p.X.Max)
 	}
-	near(t, "top of the area", p.Y.Max, 3)
-	near(t, "bottom of the axis", p.Y.Min, 0)
-	near(t, "end of the axis", p.X.Max, 20)
-	p, err = figure.Regret([]*sim.Result{three("a")}, figure.Options{Interval: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "top of the interval", p.Y.Max, 2+4.3027/math.Sqrt(3))
-}
-
-func TestOneRunHasNoArea(t *testing.T) {
-	r := three("a")
-	r.Runs, r.Regret, r.Reward = 1, r.Regret[:1], r.Reward[:1]
-	for _, opt := range []figure.Options{{}, {Interval: true}} {
-		p, err := figure.Regret([]*sim.Result{r}, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, "top", p.Y.Max, 1)
-		write(t, p)
-	}
+	p, _ = drawn(t)(figure.Regret([]*sim.Result{three("a")}, figure.Options{Interval: true}))
+	half := 4.3027 / math.Sqrt(3)
+	top(t, p.Y, 2-half, 2+half)
+	one := three("a")
+	one.Runs, one.Regret, one.Reward = 1, one.Regret[:1], one.Reward[:1]
+	p, _ = drawn(t)(figure.Regret([]*sim.Result{one}, figure.Options{Interval: true}))
+	top(t, p.Y, 0.5, 1)
 }
 
 // Episodes of 10 steps: rewards 4, 5, 6 and then 6, 7, 8 in 10 steps each, so
 // means of 0.5 and 0.7 with a standard deviation of 0.1. Episodes of 11 steps
-// end at step 20: 10, 12, 14 in 20 steps, mean 0.6 and deviation 0.1.
-func TestAverageRewardPerEpisode(t *testing.T) {
+// end at step 20: 10, 12, 14 in 20 steps, mean 0.6 and deviation 0.1. As a
+// reference the result is level at 0.6.
+func TestAverageReward(t *testing.T) {
 	for _, c := range []struct {
 		episode   int
 		low, high float64
 	}{{1, 0.4, 0.8}, {10, 0.4, 0.8}, {11, 0.5, 0.7}, {20, 0.5, 0.7}} {
-		p, err := figure.AverageReward([]*sim.Result{three("a")}, c.episode, figure.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		near(t, "bottom", p.Y.Min, c.low)
-		near(t, "top", p.Y.Max, c.high)
+		p, _ := drawn(t)(figure.AverageReward([]*sim.Result{three("a")}, c.episode, figure.Options{}))
+		top(t, p.Y, c.low, c.high)
 	}
-	for _, episode := range []int{0, -1, 21} {
-		if _, err := figure.AverageReward([]*sim.Result{three("a")}, episode, figure.Options{}); err == nil {
-			t.Errorf("an episode of %d of 20 steps was drawn", episode)
-		}
+	if _, err := figure.AverageReward([]*sim.Result{three("a")}, 21, figure.Options{}); err == nil {
+		t.Error("an episode of 21 of 20 steps was drawn")
+	}
+	p, _ := drawn(t)(figure.AverageReward([]*sim.Result{three("a")}, 10, figure.Options{References: []string{"a"}}))
+	if math.Abs(p.Y.Min-0.57) > 1e-9 || math.Abs(p.Y.Max-0.63) > 1e-9 { // a twentieth around 0.6
+		t.Errorf("the axis of a level line is [%v, %v]", p.Y.Min, p.Y.Max)
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(r *sim.Result)
-		want   []string
-	}{
-		{"problem", func(r *sim.Result) { r.Problem = "envs.Mixed {}" }, []string{`"a"`, `"b"`, "problem", "envs.Linear {}", "envs.Mixed {}"}},
-		{"runs", func(r *sim.Result) { r.Runs, r.Regret, r.Reward = 2, r.Regret[:2], r.Reward[:2] }, []string{`"a"`, `"b"`, "runs 3", "has 2"}},
-		{"steps", func(r *sim.Result) { r.Steps = 40 }, []string{`"a"`, `"b"`, "steps 20", "has 40"}},
-		{"seed", func(r *sim.Result) { r.Seed = 6 }, []string{`"a"`, `"b"`, "seed 5", "has 6"}},
-		{"twice", func(r *sim.Result) { r.Contender, r.Algorithm = "a", "other {}" }, []string{`"a"`, "a {}", "other {}"}},
-		{"no oracle", func(r *sim.Result) { r.Regret = nil }, []string{`"b"`, "no regret"}},
-		{"NaN", func(r *sim.Result) { r.Regret[1][0] = math.NaN() }, []string{`"b"`, "run 1", "step 10", "NaN"}},
-		{"missing run", func(r *sim.Result) { r.Regret = r.Regret[:2] }, []string{`"b"`, "2 runs", "3 runs"}},
-		{"missing checkpoint", func(r *sim.Result) { r.Regret[2] = r.Regret[2][:1] }, []string{`"b"`, "run 2", "1 values", "2 checkpoints"}},
+	for want, change := range map[string]func(r *sim.Result){
+		"problem envs.Mixed":  func(r *sim.Result) { r.Problem = "envs.Mixed {}" },
+		"2 runs":              func(r *sim.Result) { r.Runs = 2 },
+		"40 steps":            func(r *sim.Result) { r.Steps = 40 },
+		"seed 6":              func(r *sim.Result) { r.Seed = 6 },
+		`are called "a"`:      func(r *sim.Result) { r.Entry = "a" },
+		`"b" of "toy" has no`: func(r *sim.Result) { r.Regret = nil },
+		"point 0 is NaN":      func(r *sim.Result) { r.Regret[1][0] = math.NaN() },
 	} {
 		b := three("b")
-		c.change(b)
-		for _, f := range []func([]*sim.Result, figure.Options) (*plot.Plot, error){figure.Regret, figure.RegretLogLog} {
-			_, err := f([]*sim.Result{three("a"), b}, figure.Options{})
-			if err == nil {
-				t.Errorf("%s: no error", c.name)
-				continue
-			}
-			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%s: %q does not name %q", c.name, err, want)
-				}
-			}
+		change(b)
+		if _, err := figure.Regret([]*sim.Result{three("a"), b}, figure.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q in it", err, want)
 		}
 	}
 	if _, err := figure.Regret(nil, figure.Options{}); err == nil {
 		t.Error("nothing was drawn without an error")
 	}
-	zero := three("a")
-	zero.Regret = [][]float64{{0, 0}, {0, 0}, {0, 0}}
-	if _, err := figure.RegretLogLog([]*sim.Result{zero}, figure.Options{}); err == nil {
+}
+
+// A line begins where its median leaves 0: regrets 0, 2, 9 have the median 2 and,
+// between 2 and 9, the ninetieth percentile 2+0.8*7. Without the log scale's air the
+// axis begins at the lowest median over 1.5.
+func TestLogLog(t *testing.T) {
+	r := three("a")
+	r.Regret = [][]float64{{0, 0}, {0, 2}, {0, 9}}
+	p, alone := drawn(t)(figure.RegretLogLog([]*sim.Result{r}, figure.Options{}))
+	if math.Abs(p.Y.Min-2/1.5) > 1e-9 || math.Abs(p.Y.Max-7.6) > 1e-9 {
+		t.Errorf("the axis is [%v, %v]", p.Y.Min, p.Y.Max)
+	}
+	none := three("none")
+	none.Regret = [][]float64{{0, 0}, {0, 0}, {0, 0}}
+	if _, both := drawn(t)(figure.RegretLogLog([]*sim.Result{none, r}, figure.Options{})); bytes.Equal(both, alone) {
+		t.Error("a result without regret is not mentioned")
+	}
+	if _, err := figure.RegretLogLog([]*sim.Result{none}, figure.Options{}); err == nil {
 		t.Error("a regret of 0 was drawn on a logarithmic axis")
 	}
 }
 
-// A line begins where its mean leaves 0, and an area that reaches below 0 (a
-// standard deviation above the mean) is cut at the axis.
-func TestLogLogAxes(t *testing.T) {
-	r := three("a")
-	r.Regret = [][]float64{{0, 0}, {0, 0}, {0, 9}}
-	p, err := figure.RegretLogLog([]*sim.Result{r}, figure.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "bottom", p.Y.Min, 3/1.5)
-	near(t, "top", p.Y.Max, 3+math.Sqrt(27)) // deviations -3, -3, 6
-	alone := write(t, p)
-
-	// Who has no regret at all does not keep the others from being drawn.
-	none := three("none")
-	none.Regret = [][]float64{{0, 0}, {0, 0}, {0, 0}}
-	p, err = figure.RegretLogLog([]*sim.Result{none, r}, figure.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "bottom beside none", p.Y.Min, 3/1.5)
-	if bytes.Equal(write(t, p), alone) {
-		t.Error("a contender without regret is not told of")
-	}
-}
-
 func TestSeriesErrors(t *testing.T) {
-	ok := figure.Series{Name: "s", X: []float64{1, 2}, Y: []float64{3, 4}}
-	x, y, ones := []float64{1, 2}, []float64{3, 4}, []float64{1, 1}
+	x, y := []float64{1, 2}, []float64{3, 4}
 	for want, series := range map[string][]figure.Series{
-		`no series to draw`:                                                           nil,
-		`series "s" is empty`:                                                         {{Name: "s"}},
-		`series "s" has 1 values of X for 2 of Y`:                                     {{Name: "s", X: x[:1], Y: y}},
-		`series "s" has 1 error bars for 2 points`:                                    {{Name: "s", X: x, Y: y, Error: ones[:1]}},
-		`series "s" has 1 lengths below for 2 error bars`:                             {{Name: "s", X: x, Y: y, Error: ones, Below: ones[:1]}},
-		`series "s" has 2 lengths below for 0 error bars`:                             {{Name: "s", X: x, Y: y, Below: ones}},
-		`series "t" cannot be drawn at point 1: Y is NaN`:                             {ok, {Name: "t", X: x, Y: []float64{3, math.NaN()}}},
-		`series "s" cannot be drawn at point 0: X is 0, and its axis is logarithmic`:  {{Name: "s", Y: y}}, // X begins at 0
-		`series "s" cannot be drawn at point 0: Y is -3, and its axis is logarithmic`: {{Name: "s", X: x, Y: []float64{-3, 4}}},
-		`series "s" cannot be drawn at point 1: Error is +Inf`:                        {{Name: "s", X: x, Y: y, Error: []float64{1, math.Inf(1)}, Below: ones}},
-		`series "s" cannot be drawn at point 1: Error is -1, want a length`:           {{Name: "s", X: x, Y: y, Error: []float64{1, -1}}},
-		`series "s" cannot be drawn at point 0: Below is -2, want a length`:           {{Name: "s", X: x, Y: y, Error: ones, Below: []float64{-2, 0}}},
+		`no series to draw`:                                   nil,
+		`there is nothing to draw`:                            {{Name: "s"}},
+		`series "s" has 1 values of X for 2 of Y`:             {{Name: "s", X: x[:1], Y: y}},
+		`series "s" has 1 values of Error for 2 of Y`:         {{Name: "s", X: x, Y: y, Error: x[:1]}},
+		`series "t" cannot be drawn: Y of point 1 is NaN`:     {{Name: "s", X: x, Y: y}, {Name: "t", X: x, Y: []float64{3, math.NaN()}}},
+		`series "s" cannot be drawn: X of point 0 is 0`:       {{Name: "s", Y: y}}, // X begins at 0
+		`series "s" cannot be drawn: Error of point 1 is -1`:  {{Name: "s", X: x, Y: y, Error: []float64{1, -1}}},
+		`series "s" cannot be drawn: High of point 0 is +Inf`: {{Name: "s", X: x, Y: y, Low: x, High: []float64{math.Inf(1), 1}}},
+		`series "s" cannot be drawn: Y of point 0 is -3`:      {{Name: "s", X: x, Y: []float64{-3, 4}}},
 	} {
-		if _, err := figure.Lines(series, figure.Axes{LogX: true, LogY: true}, figure.Options{}); err == nil || err.Error() != "figure: "+want {
+		axes := figure.Axes{LogX: true, LogY: true}
+		if _, err := figure.Lines(series, axes, figure.Options{}); err == nil || !strings.HasPrefix(err.Error(), "figure: "+want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
-	if _, err := figure.Bars([]string{"x"}, []figure.Series{ok}, figure.Axes{}, figure.Options{}); err == nil {
-		t.Error("two bars were drawn for one label")
-	}
 }
 
-// An error bar that is longer above than below stays above 0.
-func TestErrorBelow(t *testing.T) {
-	s := figure.Series{Name: "s", Y: []float64{1}, Error: []float64{5}, Below: []float64{0.5}}
-	p, err := figure.Bars([]string{"x"}, []figure.Series{s}, figure.Axes{}, figure.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Y.Min != 0 || p.Y.Max < 6 || p.Y.Max > 7 {
-		t.Errorf("the axis is [%v, %v]", p.Y.Min, p.Y.Max)
-	}
-}
-
-func TestOnePointOnLogarithmicAxes(t *testing.T) {
-	p, err := figure.Scatter([]figure.Series{{Name: "s", X: []float64{1}, Y: []float64{2}}}, figure.Axes{LogX: true, LogY: true}, figure.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, p)
-}
-
-// A contender keeps the colour of the palette whoever stands beside it, and a
-// name that the palette lacks takes a colour that nobody in the figure has.
-func TestPaletteFixesColours(t *testing.T) {
-	const blue, vermilion, green = 0x0072B2, 0xD55E00, 0x009E73
-	palette := map[string]int{"a": 0, "b": 1}
-	for _, c := range []struct {
-		contenders []string
-		want, not  []int
-	}{
-		{[]string{"b"}, []int{vermilion}, []int{blue, green}},
-		{[]string{"b", "a"}, []int{vermilion, blue}, []int{green}},
-		{[]string{"other", "b", "a"}, []int{vermilion, blue, green}, nil},
-		{[]string{"other", "b"}, []int{vermilion, blue}, []int{green}},
+// Values that are equal, nearly equal, huge or tiny can be drawn, and the labels of
+// the ticks differ.
+func TestRobustAxes(t *testing.T) {
+	for _, y := range [][]float64{
+		{0, 0}, {3, 3}, {-5, -5}, {1e6, 1e6 + 1e-3}, {0.1, 0.1 + 1e-17}, {1, 1 + 1e-8}, {1e-300, 2e-300}, {5e-324, 0}, {-1e300, 1e300}, {1e12, 3e12},
 	} {
-		var results []*sim.Result
-		for i, name := range c.contenders {
-			r := three(name)
-			for run := range r.Regret {
-				r.Regret[run][1] += float64(9 * i)
+		for _, log := range []bool{false, true} {
+			if log && min(y[0], y[1]) <= 0 {
+				continue
 			}
-			results = append(results, r)
-		}
-		p, err := figure.Regret(results, figure.Options{Palette: palette})
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := map[int]bool{}
-		img, err := png.Decode(bytes.NewReader(write(t, p)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for y := range img.Bounds().Dy() {
-			for x := range img.Bounds().Dx() {
-				r, g, b, _ := img.At(x, y).RGBA()
-				seen[int(r>>8<<16|g>>8<<8|b>>8)] = true
+			axes := figure.Axes{LogX: log, LogY: log}
+			p, _ := drawn(t)(figure.Lines([]figure.Series{{Name: "s", X: y, Y: y}}, axes, figure.Options{}))
+			seen, labels := map[string]bool{}, 0
+			for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+				if !tick.IsMinor() {
+					seen[tick.Label] = true
+					labels++
+				}
 			}
-		}
-		for _, colour := range c.want {
-			if !seen[colour] {
-				t.Errorf("%v: no pixel has colour %06X", c.contenders, colour)
-			}
-		}
-		for _, colour := range c.not {
-			if seen[colour] {
-				t.Errorf("%v: some pixel has colour %06X", c.contenders, colour)
+			if labels < 2 || labels > 15 || len(seen) != labels {
+				t.Errorf("%v, logarithmic %v: %d labels %v on [%v, %v]", y, log, labels, seen, p.Y.Min, p.Y.Max)
 			}
 		}
 	}
@@ -252,21 +180,17 @@ func TestPaletteFixesColours(t *testing.T) {
 
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
-		axes     figure.Axes
+		log      bool
 		low, top float64
 		want     string
 	}{
-		{figure.Axes{}, 0, 20000, "0|5,000|10,000|15,000|20,000"},
-		{figure.Axes{}, -0.1, 0.5, "-0.1|0.0|0.1|0.2|0.3|0.4|0.5"},
-		{figure.Axes{}, 0, 5e6, "0|1,000,000|2,000,000|3,000,000|4,000,000|5,000,000"},
-		{figure.Axes{LogX: true}, 1, 20000, "1|10|100|1,000|10,000"},
-		{figure.Axes{LogX: true}, 1, 64, "1|2|5|10|20|50"},
-		{figure.Axes{LogX: true}, 0.013, 0.3, "0.02|0.05|0.1|0.2"},
+		{false, 0, 20000, "0|5,000|10,000|15,000|20,000"},
+		{false, -0.1, 0.5, "-0.1|0.0|0.1|0.2|0.3|0.4|0.5"},
+		{true, 1, 20000, "1|10|100|1,000|10,000"},
+		{true, 1, 64, "1|2|5|10|20|50"},
+		{true, 0.013, 0.3, "0.02|0.05|0.1|0.2"},
 	} {
-		p, err := figure.Lines([]figure.Series{{Name: "s", X: []float64{1}, Y: []float64{1}}}, c.axes, figure.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p, _ := drawn(t)(figure.Lines([]figure.Series{{Name: "s", X: []float64{1}, Y: []float64{1}}}, figure.Axes{LogX: c.log}, figure.Options{}))
 		var labels []string
 		for _, tick := range p.X.Tick.Marker.Ticks(c.low, c.top) {
 			if !tick.IsMinor() {
@@ -279,73 +203,69 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+// An algorithm keeps its colour beside any others, and a name without one takes a
+// colour that no other has in the figure. Two entries of a ramp are light and dark.
+func TestColours(t *testing.T) {
+	const blue, vermilion, light, dark = 0x0072B2, 0xD55E00, 0x8FC1E3, 0x082A63
+	for _, c := range []struct {
+		names []string
+		opt   figure.Options
+		want  []int
+		not   []int
+	}{
+		{[]string{"epsilon-greedy"}, figure.Options{}, []int{vermilion}, []int{blue}},
+		{[]string{"other", "epsilon-greedy"}, figure.Options{}, []int{vermilion, blue}, nil},
+		{[]string{"PGCR", "epsilon-greedy"}, figure.Options{}, []int{vermilion, blue}, nil},
+		{[]string{"PGCR", "other"}, figure.Options{Ramp: []string{"other", "PGCR"}}, []int{light, dark}, []int{blue}},
+		{[]string{"PGCR"}, figure.Options{References: []string{"PGCR"}}, nil, []int{blue}},
+	} {
+		var results []*sim.Result
+		for i, name := range c.names {
+			r := three(name)
+			for run := range r.Regret {
+				r.Regret[run][1] += float64(9 * i)
+			}
+			results = append(results, r)
+		}
+		_, data := drawn(t)(figure.Regret(results, c.opt))
+		img, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[int]bool{}
+		for y := range img.Bounds().Dy() {
+			for x := range img.Bounds().Dx() {
+				r, g, b, _ := img.At(x, y).RGBA()
+				seen[int(r>>8<<16|g>>8<<8|b>>8)] = true
+			}
+		}
+		for i, colour := range append(c.want, c.not...) {
+			if seen[colour] != (i < len(c.want)) {
+				t.Errorf("%v: colour %06X is there: %v", c.names, colour, seen[colour])
+			}
+		}
+	}
+}
+
+// The extension decides what a file holds.
 func TestSave(t *testing.T) {
 	p, err := figure.Regret([]*sim.Result{three("a")}, figure.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "new", "a.png")
-	for range 2 { // a second time over the first
+	dir := filepath.Join(t.TempDir(), "new")
+	for name, begins := range map[string]string{"a.png": "\x89PNG", "a.svg": "<?xml", "a.PDF": "%PDF-"} {
+		path := filepath.Join(dir, name)
 		if err := figure.Save(p, path, figure.Width, figure.Height); err != nil {
 			t.Fatal(err)
 		}
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := png.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// 6.4 x 4 inches at 192 dots an inch, rounded up by one by vgimg.
-	if config.Width < 1228 || config.Width > 1230 || config.Height != 768 {
-		t.Errorf("the image is %d x %d", config.Width, config.Height)
-	}
-	if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
-		t.Errorf("%d files were left", len(files))
-	}
-	// A file stands where the folder should be.
-	if err := figure.Save(p, filepath.Join(path, "b.png"), figure.Width, figure.Height); err == nil || !strings.Contains(err.Error(), "a.png") {
-		t.Errorf("saving below a file: %v", err)
-	}
-}
-
-func write(t *testing.T, p *plot.Plot) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := figure.Write(&b, p, 4*vg.Inch, 3*vg.Inch); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// A reference earns 0.4, 0.5 or 0.6 a step in the first ten steps and 0.2 more in
-// the last: 0.6 over all. Its line is level and has no area. Alone, it has a
-// tenth of it above and below.
-func TestReferenceIsLevel(t *testing.T) {
-	p, err := figure.AverageReward([]*sim.Result{three("a")}, 10, figure.Options{References: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "bottom", p.Y.Min, 0.54)
-	near(t, "top", p.Y.Max, 0.66)
-	near(t, "end of the line", p.X.Max, 20)
-
-	// Alone, too, it is called by its name; another line that is alone is what the
-	// figure is of.
-	named := func(name string, references ...string) []byte {
-		p, err := figure.AverageReward([]*sim.Result{three(name)}, 10, figure.Options{References: references})
-		if err != nil {
-			t.Fatal(err)
+		if data, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), begins) {
+			t.Errorf("%s: %v, it begins with %.8q", name, err, data)
 		}
-		return write(t, p)
 	}
-	if bytes.Equal(named("a", "a", "b"), named("b", "a", "b")) {
-		t.Error("a reference that is alone has no name")
-	}
-	if !bytes.Equal(named("a", "c"), named("b", "c")) {
-		t.Error("a key of one line that is no reference")
+	for _, name := range []string{"a.jpg", "a", "a.png/b.png"} {
+		if err := figure.Save(p, filepath.Join(dir, name), figure.Width, figure.Height); err == nil {
+			t.Errorf("%s was saved", name)
+		}
 	}
 }

@@ -1,0 +1,344 @@
+package figure
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// Regret draws the cumulative expected regret of the results over the steps:
+// the mean over runs and its spread. It is an error when there is nothing to
+// draw, when results differ in problem, runs, steps or seed, when a name occurs
+// twice, or when a result has no regret because its environment has no Oracle.
+//
+// The area is cut off at 0, below which no regret lies.
+func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
+	p, err := curves(results, Axes{X: "step", Y: "cumulative regret"}, opt, regret)
+	if err == nil {
+		p.Y.Min = 0
+	}
+	return p, err
+}
+
+// RegretLogLog draws the regret on logarithmic axes, on which growth as a power
+// of the step is a straight line and linear growth has slope 1: the median of the
+// runs, and from the tenth to the ninetieth percentile, for a mean less a
+// deviation may fall below 0. A line begins at the first checkpoint at which the
+// median is above 0; a result without one has no line, and the key says so.
+// Otherwise it is as Regret; Options.Interval changes nothing.
+func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
+	return curves(results, Axes{X: "step", Y: "cumulative regret", LogX: true, LogY: true}, opt, regret)
+}
+
+func regret(r *sim.Result) (steps []int, runs [][]float64, err error) {
+	if r.Regret == nil {
+		err = fmt.Errorf("figure: %q of %q has no regret: its environment is no Oracle", r.Entry, r.Experiment)
+	}
+	return r.Checkpoints, r.Regret, err
+}
+
+// AverageReward draws the realised reward a step, averaged over episodes of the
+// given number of steps, at least 1. Rewards are known at a
+// result's checkpoints only, so an episode ends at the first checkpoint that is
+// at least that many steps after the one before, and is drawn at its end.
+// Options.References are level lines. The errors are those of Regret.
+func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot, error) {
+	episode = max(episode, 1)
+	axes := Axes{X: fmt.Sprintf("step, in episodes of %s", number(float64(episode), 1)), Y: "reward a step"}
+	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64, err error) {
+		runs = make([][]float64, r.Runs)
+		before, last := make([]float64, r.Runs), 0
+		for k, step := range r.Checkpoints {
+			if step-last < episode {
+				continue
+			}
+			steps = append(steps, step)
+			for run, reward := range r.Reward {
+				runs[run] = append(runs[run], (reward[k]-before[run])/float64(step-last))
+				before[run] = reward[k]
+			}
+			last = step
+		}
+		if last == 0 {
+			err = fmt.Errorf("figure: %q of %q has %d steps, fewer than an episode of %d", r.Entry, r.Experiment, r.Steps, episode)
+		}
+		if opt.reference(r.Entry) {
+			steps = []int{0, r.Steps}
+			for run, reward := range r.Reward {
+				mean := reward[len(reward)-1] / float64(r.Steps)
+				runs[run] = []float64{mean, mean}
+			}
+		}
+		return steps, runs, err
+	})
+}
+
+// middle returns what the line and the area around it are, of one value a run.
+func (o Options) middle(median bool, runs int) (name string, at func(values []float64) (middle, low, high float64)) {
+	n, half := float64(runs), 1.0
+	switch name = "mean ± s.d."; {
+	case runs == 1:
+		return "one run", func(v []float64) (float64, float64, float64) { return v[0], v[0], v[0] }
+	case median:
+		return fmt.Sprintf("median and 10 to 90 %% of %d runs", runs), func(v []float64) (float64, float64, float64) {
+			v = slices.Sorted(slices.Values(v))
+			quantile := func(q float64) float64 { // interpolates: 0 is the least, 1 the largest
+				at := q * (n - 1)
+				k := min(int(at), runs-2)
+				return v[k] + (at-float64(k))*(v[k+1]-v[k])
+			}
+			return quantile(0.5), quantile(0.1), quantile(0.9)
+		}
+	case o.Interval:
+		name, half = "mean and 95 % interval", distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)/math.Sqrt(n)
+	}
+	return fmt.Sprintf("%s of %d runs", name, runs), func(v []float64) (float64, float64, float64) {
+		mean, sd := stat.MeanStdDev(v, nil)
+		return mean, mean - half*sd, mean + half*sd
+	}
+}
+
+// curves draws results by what of returns for each: values [run][point] at steps.
+func curves(results []*sim.Result, axes Axes, opt Options, of func(*sim.Result) (steps []int, runs [][]float64, err error)) (*plot.Plot, error) {
+	if len(results) == 0 {
+		return nil, errors.New("figure: no results to draw")
+	}
+	first, seen := results[0], map[string]bool{}
+	name, at := opt.middle(axes.LogY, first.Runs)
+	axes.Y += ", " + name
+	setting := func(r *sim.Result) string {
+		return fmt.Sprintf("problem %s, %d runs, %d steps, seed %d", r.Problem, r.Runs, r.Steps, r.Seed)
+	}
+	series := make([]Series, len(results))
+	for i, r := range results {
+		if a, b := setting(first), setting(r); a != b {
+			return nil, fmt.Errorf("figure: results of different settings: %q has %s; %q has %s", first.Entry, a, r.Entry, b)
+		}
+		if seen[r.Entry] {
+			return nil, fmt.Errorf("figure: two results are called %q", r.Entry)
+		}
+		seen[r.Entry] = true
+		steps, runs, err := of(r)
+		if err != nil {
+			return nil, err
+		}
+		line := Series{Name: r.Entry, Reference: opt.reference(r.Entry)}
+		values := make([]float64, len(runs))
+		for k, step := range steps {
+			for run := range runs {
+				values[run] = runs[run][k]
+			}
+			middle, low, high := at(values)
+			if axes.LogY && middle <= 0 {
+				continue
+			}
+			line.X, line.Y = append(line.X, float64(step)), append(line.Y, middle)
+			if !line.Reference {
+				line.Low, line.High = append(line.Low, low), append(line.High, high)
+			}
+		}
+		if line.Y == nil {
+			line.Name += " (0)"
+		}
+		series[i] = line
+	}
+	return points(series, axes, opt, true, true)
+}
+
+// Axes names both axes, with units, and chooses their scales.
+type Axes struct {
+	X, Y       string
+	LogX, LogY bool
+}
+
+// Series is a named sequence of points.
+type Series struct {
+	Name      string
+	X, Y      []float64 // of one length; X nil: 0, 1, 2, ...
+	Error     []float64 // length of the error bar of every point on either side, 0 for no bar; nil: no bars
+	Low, High []float64 // a shaded area around the line; nil: no area
+	Reference bool      // a line to compare with, such as 1/N: thin and grey, without points
+}
+
+// Lines draws every series as a line through its points, with points where there
+// are few. It is an error when there is nothing to draw, when lengths differ, when
+// a value is not finite, when X or Y is not above 0 on a logarithmic axis, or when
+// an error bar is below 0.
+func Lines(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
+	return points(series, axes, opt, true, false)
+}
+
+// Scatter draws every series as points and only references as lines. Its
+// errors are those of Lines.
+func Scatter(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
+	return points(series, axes, opt, false, false)
+}
+
+// points draws series, joined by lines or not. Over steps the axis of X ends where
+// the lines do, and on a logarithmic axis areas below all lines are cut off.
+func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.Plot, error) {
+	series, styles, err := fill(series, axes, opt)
+	if err != nil {
+		return nil, err
+	}
+	p := newPlot(axes, plotter.Grid{Vertical: rule, Horizontal: rule})
+	entries, order := make([]entry, len(series)), make([]int, len(series))
+	lowest := math.Inf(1)
+	for i, s := range series {
+		order[i], entries[i] = i, entry{name: s.Name, y: math.Inf(-1)}
+		if len(s.Y) > 0 && (joined || s.Reference) {
+			entries[i].y = s.Y[len(s.Y)-1]
+		}
+		if s.Low != nil {
+			area := &Band{XYs: s.xys(), Low: s.Low, High: s.High, Fill: faint(styles[i].Color)}
+			p.Add(area)
+			entries[i].thumbs = []plot.Thumbnailer{area}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(entries[b].y, entries[a].y) }) // the lowest on top
+	for _, i := range order {
+		s, e := series[i], &entries[i]
+		if len(s.Y) == 0 {
+			continue
+		}
+		lowest = min(lowest, slices.Min(s.Y))
+		addErrorBars(p, s, axes.LogY, styles[i].Color)
+		if joined || s.Reference {
+			b := &Band{XYs: s.xys(), LineStyle: styles[i]}
+			p.Add(b)
+			e.thumbs = append(e.thumbs, b)
+		}
+		if !s.Reference && (!joined || len(s.Y) <= 25 && s.Low == nil) { // more would only thicken a line
+			dot := draw.GlyphStyle{Color: styles[i].Color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+			g := &plotter.Scatter{XYs: s.xys(), GlyphStyle: dot}
+			p.Add(g)
+			e.thumbs = append(e.thumbs, g)
+		}
+	}
+	x, y := 0.04, 0.04
+	switch {
+	case math.IsInf(lowest, 1):
+		return nil, errors.New("figure: there is nothing to draw, or nothing above 0 on a logarithmic axis")
+	case axes.LogY && steps:
+		p.Y.Min, x, y = lowest/1.5, 0, 0
+	case steps:
+		p.X.Min, x = 0, 0
+	}
+	widen(&p.X, axes.LogX, x)
+	widen(&p.Y, axes.LogY, y)
+	return finish(p, axes, opt, entries), nil
+}
+
+// Bars draws a group of bars, one a series, for every label. The series' X are
+// not used; the axis of Y begins at 0 and is linear. Its errors are those of
+// Lines.
+func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot, error) {
+	axes.LogX, axes.LogY = false, false
+	series, styles, err := fill(series, axes, opt)
+	if err != nil {
+		return nil, err
+	}
+	p := newPlot(axes, plotter.Grid{Horizontal: rule})
+	entries := make([]entry, len(series))
+	const group = 0.75 // of the distance between labels
+	width := group / float64(len(series))
+	for i, s := range series {
+		if len(s.Y) != len(labels) {
+			return nil, fmt.Errorf("figure: series %q has %d values for %d labels", s.Name, len(s.Y), len(labels))
+		}
+		bars := make([]plotter.XYer, len(labels))
+		for k, y := range s.Y {
+			left := float64(k) - group/2 + float64(i)*width
+			s.X[k] = left + width/2
+			bars[k] = plotter.XYs{{X: left, Y: 0}, {X: left + 0.94*width, Y: 0}, {X: left + 0.94*width, Y: y}, {X: left, Y: y}}
+		}
+		b, err := plotter.NewPolygon(bars...)
+		if err != nil {
+			return nil, fmt.Errorf("figure: series %q: %w", s.Name, err)
+		}
+		b.Color, b.LineStyle.Width = styles[i].Color, 0
+		p.Add(b)
+		addErrorBars(p, s, false, ink)
+		entries[i] = entry{s.Name, []plot.Thumbnailer{b}, math.Inf(1)}
+	}
+	ticks := make(plot.ConstantTicks, len(labels))
+	for k, label := range labels {
+		ticks[k] = plot.Tick{Value: float64(k), Label: label}
+	}
+	p.X.Tick.Marker, p.X.Tick.Color = ticks, color.Transparent
+	p.X.Min, p.X.Max = -0.5, float64(len(labels))-0.5
+	below := min(p.Y.Min, 0)
+	widen(&p.Y, false, 0.04)
+	p.Y.Min = below
+	return finish(p, axes, opt, entries), nil
+}
+
+// fill checks the series, gives each X of its own, and returns the styles.
+func fill(series []Series, axes Axes, opt Options) ([]Series, []draw.LineStyle, error) {
+	if len(series) == 0 {
+		return nil, nil, errors.New("figure: no series to draw")
+	}
+	least := map[bool]float64{true: math.SmallestNonzeroFloat64, false: math.Inf(-1)} // by whether the axis is logarithmic
+	series = slices.Clone(series)
+	for i, s := range series {
+		series[i].X = slices.Clone(s.X)
+		for k := 0; s.X == nil && k < len(s.Y); k++ {
+			series[i].X = append(series[i].X, float64(k))
+		}
+		for _, f := range []struct {
+			name   string
+			values []float64
+			least  float64
+		}{
+			{"X", series[i].X, least[axes.LogX]}, {"Y", s.Y, least[axes.LogY]}, {"Error", s.Error, 0},
+			{"Low", s.Low, least[false]}, {"High", s.High, least[false]},
+		} {
+			if f.values != nil && len(f.values) != len(s.Y) {
+				return nil, nil, fmt.Errorf("figure: series %q has %d values of %s for %d of Y", s.Name, len(f.values), f.name, len(s.Y))
+			}
+			for k, v := range f.values {
+				if !(v >= f.least) || math.IsInf(v, 0) {
+					return nil, nil, fmt.Errorf("figure: series %q cannot be drawn: %s of point %d is %v", s.Name, f.name, k, v)
+				}
+			}
+		}
+	}
+	return series, opt.styles(series), nil
+}
+
+func (s Series) xys() plotter.XYs {
+	xys := make(plotter.XYs, len(s.Y))
+	for i := range xys {
+		xys[i] = plotter.XY{X: s.X[i], Y: s.Y[i]}
+	}
+	return xys
+}
+
+func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) {
+	bars := &plotter.YErrorBars{CapWidth: vg.Points(4), LineStyle: draw.LineStyle{Color: c, Width: vg.Points(1)}}
+	for i, e := range s.Error {
+		low := -e
+		if log && e >= s.Y[i] {
+			low = -0.9 * s.Y[i] // a logarithmic axis has no place for what is not above 0
+		}
+		if e > 0 {
+			bars.XYs = append(bars.XYs, plotter.XY{X: s.X[i], Y: s.Y[i]})
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{low, e})
+		}
+	}
+	if bars.XYs != nil {
+		p.Add(bars)
+	}
+}
