@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -32,10 +33,8 @@ type Agent struct {
 	diagnostics   Diagnostics
 	failed        error // of an update that left no parameters behind
 
-	candidates     *Columns        // [R, D+1, M], of the step that is decided on
-	absent, mask   *tensors.Tensor // [R, M], [R, 1, H]
-	policy, values *Exec           // -> [R, M]
-	learn          *learner        // made at the first update, when it is known whether there are sessions
+	policy, values *Exec    // contexts -> [R, M]
+	learn          *learner // made at the first update, when it is known whether there are sessions
 }
 
 // streams are the random sources of one run, one for each purpose, so that no
@@ -59,8 +58,8 @@ func newAgent(c Config, spec envs.Spec, seeds []uint64) (*Agent, error) {
 			return nil, err
 		}
 	}
-	a.actor = NewParameters(a.backend, Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
-	a.critic = NewParameters(a.backend, Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
+	a.actor = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
+	a.critic = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
 	a.replay = NewReplay(spec, len(seeds), c.Capacity, c.Discount)
 	for _, seed := range seeds {
 		a.streams = append(a.streams, streams{
@@ -70,15 +69,6 @@ func newAgent(c Config, spec envs.Spec, seeds []uint64) (*Agent, error) {
 			BatchMask: envs.NewSource(seed, "pgcr/update-dropout"),
 			Resample:  envs.NewSource(seed, "pgcr/resample"),
 		})
-	}
-	if a.candidates, err = NewColumns(a.backend, a.Runs(), spec.Candidates, spec.Dim); err != nil {
-		return nil, err
-	}
-	if a.absent, err = NewInput(a.backend, a.Runs(), spec.Candidates); err != nil {
-		return nil, err
-	}
-	if a.mask, err = NewInput(a.backend, a.Runs(), 1, a.actor.Network.last()); err != nil {
-		return nil, err
 	}
 	a.policy, err = NewExec(a.backend, func(in []*Node) *Node {
 		k := len(in) - 4
@@ -121,16 +111,11 @@ func (a *Agent) Act(dst []int, obs envs.Observation) error {
 	if len(dst) != a.Runs() {
 		panic(fmt.Sprintf("pgcr: %d actions for %d runs", len(dst), a.Runs()))
 	}
-	err := a.observe(obs)
-	if err == nil {
-		err = fill(a.mask, a.Runs(), func(r int, mask []float32) {
-			drop(mask, a.config.Dropout, rand.New(a.streams[r].ActMask))
-		})
+	mask := make([]float32, a.Runs()*a.actor.Network.last())
+	for r := range dst {
+		drop(mask[r*len(mask)/len(dst):(r+1)*len(mask)/len(dst)], a.config.Dropout, rand.New(a.streams[r].ActMask))
 	}
-	if err != nil {
-		return err
-	}
-	p, err := a.probabilities()
+	p, err := a.probabilities(obs, mask)
 	if err != nil {
 		return err
 	}
@@ -162,41 +147,39 @@ func sample(p []float32, u float64) int {
 	return last // where rounding left the sum a little below u, too
 }
 
-// observe puts the contexts of a step into the inputs.
-func (a *Agent) observe(obs envs.Observation) error {
+// contexts is the input of the candidates of a step.
+func (a *Agent) contexts(obs envs.Observation) (*tensors.Tensor, error) {
 	if err := errors.Join(a.failed, obs.Finite()); err != nil {
-		return err
-	}
-	per := a.spec.Candidates * a.spec.Dim
-	return errors.Join(
-		a.candidates.Fill(func(r int, rows []float32) {
-			copy(rows, obs.Contexts[r*per:][:obs.Size(r)*a.spec.Dim])
-		}),
-		fill(a.absent, a.Runs(), func(r int, places []float32) { markAbsent(places, obs.Size(r)) }))
-}
-
-// markAbsent writes 0 for a set's candidates and Absent for the places after them.
-func markAbsent(places []float32, size int) {
-	for i := range places {
-		places[i] = 0
-		if i >= size {
-			places[i] = Absent
-		}
-	}
-}
-
-// probabilities runs the policy on the inputs: [R, M].
-func (a *Agent) probabilities() (p []float32, err error) {
-	args := append(a.actor.Weights(), a.candidates.Tensor, a.absent, a.mask, scalar(a.config.Greed.At(a.steps)))
-	if p, err = call(a.policy, args); err != nil {
 		return nil, err
 	}
-	for i, pi := range p {
-		if pi != pi {
-			return nil, a.diverged(i/a.spec.Candidates, fmt.Errorf("the probability of candidate %d is NaN", i%a.spec.Candidates))
+	m, d := a.spec.Candidates, a.spec.Dim
+	rows := make([]float32, len(obs.Contexts))
+	for r := range a.Runs() {
+		copy(rows[r*m*d:], obs.Contexts[r*m*d:][:obs.Size(r)*d])
+	}
+	return Columns(rows, a.Runs(), m, d), nil
+}
+
+// probabilities is the policy (13) under dropout masks, [R, H]: [R, M].
+func (a *Agent) probabilities(obs envs.Observation, mask []float32) ([]float32, error) {
+	contexts, err := a.contexts(obs)
+	if err != nil {
+		return nil, err
+	}
+	runs, m := a.Runs(), a.spec.Candidates
+	absent := make([]float32, runs*m)
+	for i := range absent {
+		if i%m >= obs.Size(i/m) {
+			absent[i] = Absent
 		}
 	}
-	return p, nil
+	p, err := call(a.policy, a.actor.Weights(), contexts, tensor(absent, runs, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
+	for i, pi := range p {
+		if pi != pi {
+			return nil, a.diverged(i/m, fmt.Errorf("the probability of candidate %d is NaN", i%m))
+		}
+	}
+	return p, err
 }
 
 // enumerated is the largest last layer whose dropout masks Probabilities adds up
@@ -211,29 +194,23 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 	if len(dst) != a.Runs()*a.spec.Candidates {
 		panic(fmt.Sprintf("pgcr: room for %d probabilities, want %d", len(dst), a.Runs()*a.spec.Candidates))
 	}
-	if err := a.observe(obs); err != nil {
-		return err
-	}
 	clear(dst)
-	units, rate := a.actor.Network.last(), a.config.Dropout
-	masks, rng := 1, envs.NewRand(0, "pgcr/peek")
+	units, rate, masks := a.actor.Network.last(), a.config.Dropout, 1
 	if rate > 0 {
 		masks = 1 << min(units, enumerated)
 	}
-	drawn := make([]float32, units)
+	mask, rng := make([]float32, units), envs.NewRand(0, "pgcr/peek")
 	for m := range masks {
-		weight, keep := 1.0/float64(masks), float32(1/(1-rate))
-		if drop(drawn, rate, rng); rate > 0 && units <= enumerated {
+		weight := 1 / float64(masks)
+		if drop(mask, rate, rng); rate > 0 && units <= enumerated {
 			weight = 1
-			for i := range drawn {
-				drawn[i] = keep * float32(m>>i&1)
-				weight *= rate + (1-2*rate)*float64(m>>i&1)
+			for i := range mask {
+				kept := m >> i & 1
+				mask[i] = float32(float64(kept) / (1 - rate))
+				weight *= float64(kept)*(1-rate) + float64(1-kept)*rate
 			}
 		}
-		if err := fill(a.mask, a.Runs(), func(_ int, mask []float32) { copy(mask, drawn) }); err != nil {
-			return err
-		}
-		p, err := a.probabilities()
+		p, err := a.probabilities(obs, slices.Repeat(mask, a.Runs()))
 		if err != nil {
 			return err
 		}
@@ -253,10 +230,11 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	if len(dst) != a.Runs()*m {
 		panic(fmt.Sprintf("pgcr: room for %d values, want %d", len(dst), a.Runs()*m))
 	}
-	if err := a.observe(obs); err != nil {
+	contexts, err := a.contexts(obs)
+	if err != nil {
 		return err
 	}
-	values, err := call(a.values, append(a.critic.Weights(), a.candidates.Tensor))
+	values, err := call(a.values, a.critic.Weights(), contexts)
 	if err != nil {
 		return err
 	}
@@ -331,7 +309,7 @@ func (a *Agent) Save(w io.Writer) (err error) {
 	if s.Critic, err = a.critic.Values(); err != nil {
 		return err
 	}
-	for _, values := range append(append([][]float32{}, s.Actor...), s.Critic...) {
+	for _, values := range slices.Concat(s.Actor, s.Critic) {
 		for i, v := range values {
 			if v-v != 0 {
 				return a.diverged(i/(len(values)/a.Runs()), fmt.Errorf("a parameter is %v", v))
@@ -363,24 +341,12 @@ func (a *Agent) Load(r io.Reader) (err error) {
 	return nil
 }
 
-func scalar(x float64) *tensors.Tensor { return tensors.FromScalar(float32(x)) }
-
 // call runs a graph with one result and returns its values.
-func call(exec *Exec, args []any) ([]float32, error) {
-	results, err := exec.Call(args...)
+func call(exec *Exec, kept []any, made ...*tensors.Tensor) ([]float32, error) {
+	results, err := Call(exec, kept, made...)
 	if err != nil {
 		return nil, err
 	}
 	values, err := tensors.CopyFlatData[float32](results[0])
 	return values, errors.Join(err, results[0].FinalizeAll())
-}
-
-// fill changes an input of a graph, run by run.
-func fill(t *tensors.Tensor, runs int, write func(r int, values []float32)) error {
-	return tensors.MutableFlatData(t, func(flat []float32) {
-		per := len(flat) / runs
-		for r := range runs {
-			write(r, flat[r*per:(r+1)*per])
-		}
-	})
 }

@@ -1,9 +1,8 @@
 package pgcr
 
 import (
-	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
+	"errors"
+
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -15,25 +14,23 @@ import (
 type Parameters struct {
 	Network Network
 
-	backend compute.Backend
 	runs    int
 	tensors []*tensors.Tensor // parameters, then m, then v
 }
 
 // NewParameters draws the initial weights of one run a seed from the stream of
 // that role, with a scale as in Network.Init.
-func NewParameters(backend compute.Backend, network Network, scale float64, seeds []uint64, role string) *Parameters {
-	p := &Parameters{Network: network, backend: backend, runs: len(seeds)}
-	values := make([][]float32, 3*len(network.Shapes(1)))
+func NewParameters(network Network, scale float64, seeds []uint64, role string) *Parameters {
+	p := &Parameters{Network: network, runs: len(seeds)}
+	count := len(network.Shapes(1))
+	values := make([][]float32, 3*count)
 	for _, seed := range seeds {
 		for i, w := range network.Init(envs.NewRand(seed, role), scale) {
 			values[i] = append(values[i], w...)
 		}
 	}
-	for i := range values {
-		if values[i] == nil {
-			values[i] = make([]float32, len(values[i%len(network.Shapes(1))]))
-		}
+	for i := range values[count:] {
+		values[count+i] = make([]float32, len(values[i%count]))
 	}
 	p.Restore(values)
 	return p
@@ -62,79 +59,60 @@ func (p *Parameters) Restore(values [][]float32) {
 }
 
 // Weights returns the parameters as arguments of a graph that does not change
-// them.
-func (p *Parameters) Weights() (args []any) {
-	for _, t := range p.tensors[:len(p.tensors)/3] {
+// them, and All parameters and moments for one that returns their successors.
+func (p *Parameters) Weights() []any { return arguments(p.tensors[:len(p.tensors)/3]) }
+
+// All: see Weights.
+func (p *Parameters) All() []any { return arguments(p.tensors) }
+
+func arguments(all []*tensors.Tensor) (args []any) {
+	for _, t := range all {
 		args = append(args, t)
 	}
 	return args
 }
 
-// Donate returns parameters and moments as arguments of a graph that returns
-// their successors, which are to be handed to Replace.
-func (p *Parameters) Donate() ([]any, error) {
-	args := make([]any, len(p.tensors))
-	for i, t := range p.tensors {
-		buffer, err := graph.DonateTensorBuffer(t, p.backend, 0)
-		if err != nil {
-			return nil, err
-		}
-		args[i] = buffer
-	}
-	return args, nil
-}
-
-// Nodes takes the nodes that Donate's arguments became from the front of a
-// graph's inputs and returns the rest.
+// Nodes takes the nodes that All became from the front of a graph's inputs and
+// returns the rest.
 func (p *Parameters) Nodes(inputs []*graph.Node) (State, []*graph.Node) {
 	n := len(p.tensors) / 3
 	return State{Params: inputs[:n], M: inputs[n : 2*n], V: inputs[2*n : 3*n]}, inputs[3*n:]
 }
 
-// Replace takes the successors from the front of a graph's results and returns
-// the rest.
-func (p *Parameters) Replace(results []*tensors.Tensor) []*tensors.Tensor {
-	copy(p.tensors, results)
-	return results[len(p.tensors):]
+// Replace takes the successors of All from the front of a graph's results and
+// returns the rest.
+func (p *Parameters) Replace(results []*tensors.Tensor) (rest []*tensors.Tensor, err error) {
+	for i, t := range p.tensors {
+		err = errors.Join(err, t.FinalizeAll())
+		p.tensors[i] = results[i]
+	}
+	return results[len(p.tensors):], err
 }
 
-// Columns is an input of a graph: n contexts of each run side by side, as Network
-// takes them, [R, D+1, n].
-type Columns struct {
-	Tensor *tensors.Tensor
-
-	n, dim int
-	rows   []float32 // the contexts of one run, [n, D]
-}
-
-// NewColumns makes an input of n contexts of dim features a run.
-func NewColumns(backend compute.Backend, runs, n, dim int) (*Columns, error) {
-	t, err := NewInput(backend, runs, dim+1, n)
-	return &Columns{Tensor: t, n: n, dim: dim, rows: make([]float32, n*dim)}, err
-}
-
-// Fill sets the contexts of all runs: write is given each run's, [n, D], all 0.
-func (c *Columns) Fill(write func(r int, rows []float32)) error {
-	return tensors.MutableFlatData(c.Tensor, func(flat []float32) {
-		for r := 0; len(flat) > 0; r++ {
-			clear(c.rows)
-			write(r, c.rows)
-			for j := range c.dim {
-				column := flat[j*c.n : (j+1)*c.n]
-				for i := range column {
-					column[i] = c.rows[i*c.dim+j]
-				}
+// Columns makes the input of a graph that Network takes, [R, D+1, n], of contexts
+// in rows, [R, n, D].
+func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
+	flat := make([]float32, runs*(dim+1)*n)
+	for r := range runs {
+		run, to := rows[r*n*dim:], flat[r*(dim+1)*n:]
+		for j := range dim {
+			column := to[j*n : (j+1)*n]
+			for i := range column {
+				column[i] = run[i*dim+j]
 			}
-			for i := c.dim * c.n; i < (c.dim+1)*c.n; i++ {
-				flat[i] = 1
-			}
-			flat = flat[(c.dim+1)*c.n:]
 		}
-	})
+		for i := dim * n; i < (dim+1)*n; i++ {
+			to[i] = 1
+		}
+	}
+	return tensors.FromFlatDataAndDimensions(flat, runs, dim+1, n)
 }
 
-// NewInput makes a float32 input of a graph where the backend can read it without
-// a copy if it shares memory with the host.
-func NewInput(backend compute.Backend, dims ...int) (*tensors.Tensor, error) {
-	return tensors.FromShapeForBackend(backend, 0, shapes.Make(dtypes.Float32, dims...))
+// Call runs a graph and frees the arguments that were made for the call.
+func Call(exec *graph.Exec, kept []any, made ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
+	results, err = exec.Call(append(kept, arguments(made)...)...)
+	for _, t := range made {
+		err = errors.Join(err, t.FinalizeAll())
+	}
+	return results, err
 }
