@@ -15,17 +15,15 @@ import (
 // policy and action values are known, see Optimal.
 //
 // A user walks along States states, from 0 to the last. Every step offers
-// Candidates items, each drawn uniformly from a catalogue of Items. Item k pushes
-// with strength k/(Items−1) and pays the rest:
+// Candidates items, each drawn uniformly from a catalogue of Items:
 //
-//	push_k = k/(Items−1),  pay_k = 1 − push_k
-//	reward = 0.2·pay_k + push_k·1{state is the last} + N(0, RewardNoise²)
+//	push = item/(Items−1),  pay = 1 − push
+//	reward = 0.2·pay + push·1{state is the last} + N(0, RewardNoise²)
 //
-// The user moves one state on with probability push_k (and stays in the last
-// state), else falls back to state 0. A myopic policy takes the pay and falls
-// back; a far-sighted one pushes. At the default and a discount of 0.9 the
-// long-run reward a step is 0.45 for the optimal policy, 0.18 for the myopic one
-// and 0.16 for a random one.
+// The user moves one state on with probability push (and stays in the last
+// state), else falls back to state 0. At the default and a discount of 0.9 the
+// long-run reward a step is 0.45 for the optimal policy, 0.18 for the myopic one,
+// which takes the pay and falls back, and 0.16 for a random one.
 //
 // A context is [state, one-hot | push, pay]. Session is all 0, and Discount is 1;
 // where Episodic is set, a fall ends the episode. The environment is no Oracle:
@@ -152,7 +150,6 @@ func (c *chain) offer() {
 type ChainValues struct {
 	Q             [][]float64 // [S, K], the expected discounted return after an item, then following the policy
 	V             []float64   // [S], the same before the candidates are drawn
-	Chosen        [][]float64 // [S, K], how probably the policy takes each item, over draws of the candidates
 	AverageReward float64     // the long-run reward a step, not discounted, over all episodes
 }
 
@@ -163,15 +160,16 @@ func (p Chain) Optimal(discount float64) ChainValues {
 	v := p.Uniform(discount)
 	for {
 		better := p.Evaluate(discount, func(dst []float64, state int, items []int) {
+			clear(dst)
 			best := 0
 			for i, k := range items {
-				if dst[i] = 0; v.Q[state][k] > v.Q[state][items[best]] {
+				if v.Q[state][k] > v.Q[state][items[best]] {
 					best = i
 				}
 			}
 			dst[best] = 1
 		})
-		if sum(better.V) <= sum(v.V) {
+		if sum(better.V) <= sum(v.V)+1e-12 {
 			return v
 		}
 		v = better
@@ -197,61 +195,50 @@ func (p Chain) Evaluate(discount float64, policy func(dst []float64, state int, 
 	if err := p.validate(); err != nil || !(discount >= 0 && discount < 1) {
 		panic(fmt.Sprintf("envtest: discount %v, want 0 to 1, below 1; %v", discount, err))
 	}
-	back, last := discount, p.States-1 // back is what V(0) counts for after a fall
-	if p.Episodic {
-		back = 0
-	}
-	v := ChainValues{V: make([]float64, p.States)}
 	reward, push := make([]float64, p.States), make([]float64, p.States) // a step's means under the policy
 	items, probabilities := make([]int, p.Candidates), make([]float64, p.Candidates)
 	sets := int(math.Pow(float64(p.Items), float64(p.Candidates)))
-	for s := range p.States {
-		chosen := make([]float64, p.Items)
-		for set := range sets {
-			for i, rest := 0, set; i < len(items); i, rest = i+1, rest/p.Items {
-				items[i] = rest % p.Items
-			}
-			policy(probabilities, s, items)
-			total := sum(probabilities)
-			if !(math.Abs(total-1) <= 1e-3) {
-				panic(fmt.Sprintf("envtest: probabilities sum to %v, want 1 (state %d, items %v)", total, s, items))
-			}
-			for i, k := range items {
-				c := probabilities[i] / total / float64(sets)
-				chosen[k] += c
-				reward[s] += c * p.ExpectedReward(s, k)
-				push[s] += c * p.push(k)
-			}
+	for i := range p.States * sets {
+		s, rest := i/sets, i%sets
+		for j := range items {
+			items[j], rest = rest%p.Items, rest/p.Items
 		}
-		v.Chosen = append(v.Chosen, chosen)
+		policy(probabilities, s, items)
+		total := sum(probabilities)
+		if !(math.Abs(total-1) <= 1e-3) {
+			panic(fmt.Sprintf("envtest: probabilities sum to %v, want 1 (state %d, items %v)", total, s, items))
+		}
+		for j, k := range items {
+			c := probabilities[j] / total / float64(sets)
+			reward[s] += c * p.ExpectedReward(s, k)
+			push[s] += c * p.push(k)
+		}
 	}
-	// From state s the user goes to s+1 or to 0, so from the last state backwards
-	// V(s) = a(s) + b(s)·V(0), and V(0) = a(0)/(1 − b(0)). The long-run share of
-	// state s+1 is that of s times push(s); the last is kept 1/(1 − push) times.
-	a, b, share := make([]float64, p.States), make([]float64, p.States), make([]float64, p.States)
-	stay := 1 - discount*push[last]
-	a[last], b[last] = reward[last]/stay, back*(1-push[last])/stay
-	for s := last - 1; s >= 0; s-- {
-		a[s] = reward[s] + discount*push[s]*a[s+1]
-		b[s] = discount*push[s]*b[s+1] + back*(1-push[s])
+	// Bellman's equation, and the share of steps in each state, are iterated.
+	v, last, back := ChainValues{V: make([]float64, p.States)}, p.States-1, discount
+	if p.Episodic {
+		back = 0 // what a fall leads to does not count
+	}
+	next := func(push float64, s int) float64 {
+		return discount*push*v.V[min(s+1, last)] + back*(1-push)*v.V[0]
+	}
+	share := make([]float64, p.States)
+	share[0] = 1
+	for range 1 << 14 {
+		moved := make([]float64, p.States)
+		for s := range p.States {
+			v.V[s] = reward[s] + next(push[s], s)
+			moved[min(s+1, last)] += share[s] * push[s]
+			moved[0] += share[s] * (1 - push[s])
+		}
+		share = moved
 	}
 	for s := range p.States {
-		v.V[s] = a[s] + b[s]*a[0]/(1-b[0])
-		if share[s] = 1; s > 0 {
-			share[s] = share[s-1] * push[s-1]
-		}
-		if s == last {
-			share[s] /= 1 - push[s]
-		}
 		v.AverageReward += share[s] * reward[s]
-	}
-	v.AverageReward /= sum(share)
-	for s := range p.States {
-		q := make([]float64, p.Items)
-		for k := range q {
-			q[k] = p.ExpectedReward(s, k) + discount*p.push(k)*v.V[min(s+1, last)] + back*(1-p.push(k))*v.V[0]
+		v.Q = append(v.Q, make([]float64, p.Items))
+		for k := range p.Items {
+			v.Q[s][k] = p.ExpectedReward(s, k) + next(p.push(k), s)
 		}
-		v.Q = append(v.Q, q)
 	}
 	return v
 }
