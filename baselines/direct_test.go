@@ -66,12 +66,6 @@ func width(precision *mat.SymDense, x *mat.VecDense) float64 {
 	return math.Sqrt(mat.Dot(x, &solved))
 }
 
-// contextOf returns the context of one candidate of run r.
-func contextOf(obs envs.Observation, r, candidate int) []float32 {
-	at := (r*obs.Candidates + candidate) * obs.Dim
-	return obs.Contexts[at : at+obs.Dim]
-}
-
 // wantClose compares numbers that are equal but for rounding.
 func wantClose(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
@@ -86,38 +80,31 @@ func TestLinear(t *testing.T) {
 	const steps, runs, ridge, alpha = 300, 2, 0.7, 1.3
 	problem := envs.Mixed{Dim: 9}
 	for _, intercept := range []bool{false, true} {
-		for name, algorithm := range map[string]envs.Algorithm{
-			"LinUCB":         baselines.LinUCB{Alpha: alpha, Ridge: ridge, Intercept: intercept},
-			"LinearThompson": baselines.LinearThompson{Ridge: ridge, Intercept: intercept},
+		for name, c := range map[string]struct {
+			algorithm envs.Algorithm
+			alpha     float64
+		}{
+			"LinUCB":         {baselines.LinUCB{Alpha: alpha, Ridge: ridge, Intercept: intercept}, alpha},
+			"LinearThompson": {baselines.LinearThompson{Ridge: ridge, Intercept: intercept}, 0},
 		} {
-			seeds := seedsUpTo(runs)
-			env, _ := problem.New(seeds)
-			p, err := algorithm.New(problem.Spec(), seeds)
-			if err != nil {
-				t.Fatal(err)
-			}
+			env, p := start(t, problem, c.algorithm, 1, 2)
 			var references []*direct
 			for range runs {
 				references = append(references, newDirect(9, ridge, intercept))
 			}
-			actions, scores := make([]int, runs), make([]float64, runs*5)
+			actions := make([]int, runs)
 			for range steps {
 				tr := step(t, env, p, actions)
-				scorer, scores0 := p.(baselines.Scorer)
-				if scores0 {
-					if err := scorer.Scores(scores, tr.Observation); err != nil {
-						t.Fatal(err)
-					}
-				}
+				scores := scoresOf(t, p, tr.Observation)
 				for r, d := range references {
-					d.add(contextOf(tr.Observation, r, actions[r]), tr.Reward[r])
+					d.add(tr.Context(r, actions[r]), tr.Reward[r])
 					theta := d.estimate()
 					for i, got := range p.(baselines.Estimator).Estimate(r) {
 						wantClose(t, name+": estimate", got, theta.AtVec(i), 1e-11)
 					}
-					for m := 0; scores0 && m < 5; m++ {
-						x := d.features(contextOf(tr.Observation, r, m))
-						wantClose(t, name+": score", scores[r*5+m], mat.Dot(theta, x)+alpha*d.width(x), 1e-11)
+					for m := range 5 {
+						x := d.features(tr.Context(r, m))
+						wantClose(t, name+": score", scores[r*5+m], mat.Dot(theta, x)+c.alpha*d.width(x), 1e-11)
 					}
 				}
 			}

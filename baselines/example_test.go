@@ -45,6 +45,6 @@ func ExampleLinUCB() {
 		}
 	}
 	// Output:
-	// regret after  100 steps: 9
+	// regret after  100 steps: 8
 	// regret after 2000 steps: 11
 }

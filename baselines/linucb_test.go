@@ -1,7 +1,6 @@
 package baselines_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -12,31 +11,15 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// one returns a transition of one run with two candidates, whose first one was
-// chosen.
-func one(c0, c1 []float32, reward float32) envs.Transition {
-	return envs.Transition{
-		Observation: envs.Observation{Runs: 1, Candidates: 2, Dim: len(c0), Contexts: append(append([]float32{}, c0...), c1...)},
-		Actions:     []int{0},
-		Outcome:     envs.Outcome{Reward: []float32{reward}, Discount: []float32{0}},
-	}
-}
-
 // TestLinUCBByHand: with Ridge 1, after the context (1, 0) paid 1, A is
 // diag(2, 1) and θ = (1/2, 0). So (1, 0) scores 1/2 + Alpha·sqrt(1/2), and (0, 2)
 // scores 0 + Alpha·2. With (0, 2) paying 3 next, A = diag(2, 5), θ = (1/2, 6/5).
 func TestLinUCBByHand(t *testing.T) {
-	p, err := baselines.LinUCB{Alpha: 0.5}.New(envs.Spec{Candidates: 2, Dim: 2}, []uint64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newPolicy(t, baselines.LinUCB{Alpha: 0.5}, envs.Spec{Candidates: 2, Dim: 2}, 1)
 	tr := one([]float32{1, 0}, []float32{0, 2}, 1)
-	scores := make([]float64, 2)
 	want := func(s0, s1 float64) {
 		t.Helper()
-		if err := p.(baselines.Scorer).Scores(scores, tr.Observation); err != nil {
-			t.Fatal(err)
-		}
+		scores := scoresOf(t, p, tr.Observation)
 		wantClose(t, "score", scores[0], s0, 1e-15)
 		wantClose(t, "score", scores[1], s1, 1e-15)
 	}
@@ -55,29 +38,22 @@ func TestLinUCBDrift(t *testing.T) {
 	const alpha = 1e3 // makes widths count for more than estimates
 	problem := envs.Linear{Dim: 10}
 	for _, ridge := range []float64{1, 1e-7} {
-		env, _ := problem.New([]uint64{3})
-		p, err := baselines.LinUCB{Alpha: alpha, Ridge: ridge}.New(problem.Spec(), []uint64{3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		env, p := start(t, problem, baselines.LinUCB{Alpha: alpha, Ridge: ridge}, 3)
 		reference := newDirect(10, ridge, false)
-		actions, scores := make([]int, 1), make([]float64, 5)
+		actions := make([]int, 1)
 		for n := 1; n < 20*1024; n++ {
 			tr := step(t, env, p, actions)
-			reference.add(contextOf(tr.Observation, 0, actions[0]), tr.Reward[0])
+			reference.add(tr.Context(0, actions[0]), tr.Reward[0])
 			// The longest times without a refresh: 511 and 1,023 updates.
 			if n != 1023 && n != 20*1024-1 {
 				continue
 			}
 			theta := reference.estimate()
-			for i, got := range p.(baselines.Estimator).Estimate(0) {
+			for i, got := range estimate(p) {
 				wantClose(t, fmt.Sprintf("ridge %g: estimate after %d steps", ridge, n), got, theta.AtVec(i), 1e-10)
 			}
-			if err := p.(baselines.Scorer).Scores(scores, tr.Observation); err != nil {
-				t.Fatal(err)
-			}
-			for m, got := range scores {
-				x := reference.features(contextOf(tr.Observation, 0, m))
+			for m, got := range scoresOf(t, p, tr.Observation) {
+				x := reference.features(tr.Context(0, m))
 				wantClose(t, "score", got, mat.Dot(theta, x)+alpha*reference.width(x), 1e-10)
 			}
 		}
@@ -90,10 +66,7 @@ func TestLinUCBDrift(t *testing.T) {
 func TestLinUCBManyFeatures(t *testing.T) {
 	const dim, steps = 1025, 40
 	for _, ridge := range []float64{1, 1e-7} {
-		p, err := baselines.LinUCB{Ridge: ridge}.New(envs.Spec{Candidates: 2, Dim: dim}, []uint64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, baselines.LinUCB{Ridge: ridge}, envs.Spec{Candidates: 2, Dim: dim}, 1)
 		rng := envs.NewRand(4, "contexts")
 		x, rewards := mat.NewDense(steps, dim, nil), mat.NewVecDense(steps, nil)
 		chosen, other := make([]float32, dim), make([]float32, dim)
@@ -118,27 +91,8 @@ func TestLinUCBManyFeatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		theta.MulVec(x.T(), &dual)
-		for i, got := range p.(baselines.Estimator).Estimate(0) {
+		for i, got := range estimate(p) {
 			wantClose(t, fmt.Sprintf("ridge %g: estimate", ridge), got, theta.AtVec(i), 1e-9)
-		}
-	}
-}
-
-// TestLinUCBBreakdown: contexts of 1e12 leave nothing of a ridge of 1.
-func TestLinUCBBreakdown(t *testing.T) {
-	for _, dim := range []int{2, 1025} {
-		p, err := baselines.LinUCB{}.New(envs.Spec{Candidates: 2, Dim: dim}, []uint64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		chosen := make([]float32, dim)
-		for i := range chosen {
-			chosen[i] = 1e12
-		}
-		err = p.Update(one(chosen, make([]float32, dim), 1))
-		var of *envs.RunError
-		if !errors.As(err, &of) || of.Run != 0 {
-			t.Errorf("%d features: error %v, want one of run 0", dim, err)
 		}
 	}
 }

@@ -18,19 +18,6 @@ type history struct {
 	rewards []float64
 }
 
-func (h *history) dim() int { return h.x[0].Len() }
-
-func (h *history) value(theta []float64) float64 {
-	t := mat.NewVecDense(len(theta), theta)
-	sum := h.ridge / 2 * mat.Dot(t, t)
-	for i, x := range h.x {
-		predicted := mat.Dot(x, t)
-		// log(1 + exp(x)) without overflow.
-		sum += max(predicted, 0) + math.Log1p(math.Exp(-math.Abs(predicted))) - h.rewards[i]*predicted
-	}
-	return sum
-}
-
 func (h *history) gradient(dst, theta []float64) {
 	t := mat.NewVecDense(len(theta), theta)
 	g := mat.NewVecDense(len(dst), dst)
@@ -52,9 +39,9 @@ func (h *history) hessian(dst *mat.SymDense, theta []float64) {
 	}
 }
 
-// slope returns the gradient's largest component. The objective is strictly
-// convex, so a slope of 0 is the proof of the minimum.
-func (h *history) slope(theta []float64) float64 {
+// steepest returns the gradient's largest component. The objective is strictly
+// convex, so 0 is the proof of the minimum.
+func (h *history) steepest(theta []float64) float64 {
 	g := make([]float64, len(theta))
 	h.gradient(g, theta)
 	return floats.Norm(g, math.Inf(1))
@@ -70,28 +57,20 @@ func (h *history) distance(theta []float64) float64 {
 	return width(a, mat.NewVecDense(len(g), g))
 }
 
-// follow plays one run and calls see after every step with the reference and
-// the last transition.
-func follow(t *testing.T, problem envs.Problem, algorithm envs.Algorithm, intercept bool, ridge float64, steps int, see func(n int, theta []float64, h *history)) envs.Policy {
+// follow plays one run and calls see after every step with the estimate and what
+// was learned.
+func follow(t *testing.T, problem envs.Problem, algorithm envs.Algorithm, intercept bool, ridge float64, steps int, see func(n int, theta []float64, h *history)) {
 	t.Helper()
-	env, err := problem.New([]uint64{5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := algorithm.New(problem.Spec(), []uint64{5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env, p := start(t, problem, algorithm, 5)
 	features := newDirect(problem.Spec().Dim, ridge, intercept).features
 	h := &history{ridge: ridge}
 	actions := make([]int, 1)
 	for n := 1; n <= steps; n++ {
 		tr := step(t, env, p, actions)
-		h.x = append(h.x, features(contextOf(tr.Observation, 0, actions[0])))
+		h.x = append(h.x, features(tr.Context(0, actions[0])))
 		h.rewards = append(h.rewards, float64(tr.Reward[0]))
-		see(n, p.(baselines.Estimator).Estimate(0), h)
+		see(n, estimate(p), h)
 	}
-	return p
 }
 
 // TestLogisticByHand: without an intercept, after the context 1 paid r, θ
@@ -105,20 +84,14 @@ func TestLogisticByHand(t *testing.T) {
 			baselines.GLMUCB{Alpha: 0.5, Ridge: ridge, NoIntercept: true},
 			baselines.LogisticThompson{Ridge: ridge, NoIntercept: true},
 		} {
-			p, err := algorithm.New(envs.Spec{Candidates: 2, Dim: 1}, []uint64{1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := newPolicy(t, algorithm, envs.Spec{Candidates: 2, Dim: 1}, 1)
 			tr := one([]float32{1}, []float32{0}, float32(r))
 			if err := p.Update(tr); err != nil {
 				t.Fatal(err)
 			}
-			wantClose(t, "estimate", p.(baselines.Estimator).Estimate(0)[0], math.Log(3), 1e-12)
-			if s, ok := p.(baselines.Scorer); ok {
-				scores := make([]float64, 2)
-				if err := s.Scores(scores, tr.Observation); err != nil {
-					t.Fatal(err)
-				}
+			wantClose(t, "estimate", estimate(p)[0], math.Log(3), 1e-12)
+			if _, ok := algorithm.(baselines.GLMUCB); ok {
+				scores := scoresOf(t, p, tr.Observation)
 				wantClose(t, "score", scores[0], 0.75+0.5/math.Sqrt(ridge+1), 1e-12)
 				wantClose(t, "score", scores[1], 0.5, 1e-15)
 			}
@@ -126,7 +99,7 @@ func TestLogisticByHand(t *testing.T) {
 	}
 }
 
-// TestLogisticFit wants the slope of the objective to be 0 at refits: for 0/1
+// TestLogisticFit wants the gradient of the objective to be 0 at refits: for 0/1
 // rewards, and for real ones of both signs.
 func TestLogisticFit(t *testing.T) {
 	every := func(int) bool { return true }
@@ -145,7 +118,7 @@ func TestLogisticFit(t *testing.T) {
 		{baselines.GLMUCB{}, envs.Bernoulli{Dim: 40}, true, 1, func(n int) bool { return n <= 20 || n == 22 }},
 	} {
 		follow(t, c.problem, c.algorithm, c.intercept, c.ridge, 301, func(n int, theta []float64, h *history) {
-			if slope := h.slope(theta); c.refit(n) && !(slope < 1e-9) {
+			if slope := h.steepest(theta); c.refit(n) && !(slope < 1e-9) {
 				t.Fatalf("%#v on %#v: slope %.2g at step %d", c.algorithm, c.problem, slope, n)
 			}
 		})
@@ -195,10 +168,7 @@ func TestLogisticExtremes(t *testing.T) {
 		}},
 		{"constant", 1e-6, func([]float32) float32 { return 1 }},
 	} {
-		p, err := baselines.GLMUCB{Ridge: c.ridge, RefitEvery: 7}.New(envs.Spec{Candidates: 2, Dim: 4}, []uint64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := newPolicy(t, baselines.GLMUCB{Ridge: c.ridge, RefitEvery: 7}, envs.Spec{Candidates: 2, Dim: 4}, 1)
 		h := &history{ridge: c.ridge}
 		features := newDirect(4, c.ridge, true).features
 		rng := envs.NewRand(4, c.what)
@@ -213,9 +183,9 @@ func TestLogisticExtremes(t *testing.T) {
 			}
 			h.x = append(h.x, features(x))
 			h.rewards = append(h.rewards, float64(tr.Reward[0]))
-			theta := p.(baselines.Estimator).Estimate(0)
-			if slope, scale := h.slope(theta), 1+floats.Norm(theta, math.Inf(1)); n%7 == 1 && !(slope < 1e-9*scale) {
-				t.Fatalf("%s rewards: slope %.2g at step %d, θ = %v", c.what, slope, n, theta)
+			theta := estimate(p)
+			if g, scale := h.steepest(theta), 1+floats.Norm(theta, math.Inf(1)); n%7 == 1 && !(g < 1e-9*scale) {
+				t.Fatalf("%s rewards: gradient %.2g at step %d, θ = %v", c.what, g, n, theta)
 			}
 		}
 	}

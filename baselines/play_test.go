@@ -5,8 +5,39 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs"
 )
+
+func newPolicy(t testing.TB, algorithm envs.Algorithm, spec envs.Spec, seeds ...uint64) envs.Policy {
+	t.Helper()
+	p, err := algorithm.New(spec, seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func start(t testing.TB, problem envs.Problem, algorithm envs.Algorithm, seeds ...uint64) (envs.Environment, envs.Policy) {
+	t.Helper()
+	env, err := problem.New(seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env, newPolicy(t, algorithm, problem.Spec(), seeds...)
+}
+
+// estimate returns θ of the first run.
+func estimate(p envs.Policy) []float64 { return p.(baselines.Estimator).Estimate(0) }
+
+func scoresOf(t testing.TB, p envs.Policy, obs envs.Observation) []float64 {
+	t.Helper()
+	scores := make([]float64, obs.Runs*obs.Candidates)
+	if err := p.(baselines.Estimator).Scores(scores, obs); err != nil {
+		t.Fatal(err)
+	}
+	return scores
+}
 
 // step plays one step and returns it; actions is [R]. The transition is valid
 // until the next call.
@@ -26,25 +57,19 @@ func step(t testing.TB, env envs.Environment, policy envs.Policy, actions []int)
 	return tr
 }
 
-// copyOf returns a transition that shares no memory with tr.
-func copyOf(tr envs.Transition) envs.Transition {
-	tr.Contexts = slices.Clone(tr.Contexts)
-	tr.Actions = slices.Clone(tr.Actions)
-	tr.Reward = slices.Clone(tr.Reward)
-	tr.Discount = slices.Clone(tr.Discount)
-	return tr
+// one returns a transition of one run with two candidates, whose first one was
+// chosen.
+func one(c0, c1 []float32, reward float32) envs.Transition {
+	return envs.Transition{
+		Observation: envs.Observation{Runs: 1, Candidates: 2, Dim: len(c0), Contexts: append(append([]float32{}, c0...), c1...)},
+		Actions:     []int{0},
+		Outcome:     envs.Outcome{Reward: []float32{reward}},
+	}
 }
 
 // regret plays and returns the cumulated expected regret of every run.
 func regret(t testing.TB, problem envs.Problem, algorithm envs.Algorithm, seeds []uint64, steps int) []float64 {
-	env, err := problem.New(seeds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy, err := algorithm.New(problem.Spec(), seeds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env, policy := start(t, problem, algorithm, seeds...)
 	m := problem.Spec().Candidates
 	expected := make([]float64, len(seeds)*m)
 	actions := make([]int, len(seeds))

@@ -1,168 +1,265 @@
 package baselines
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Estimator is implemented by every policy of this package but Random's.
-type Estimator interface {
-	// Estimate returns a copy of the fitted parameters θ of one run: [D], or
-	// [D+1] with the intercept last. It panics when there is no such run.
-	Estimate(run int) []float64
-}
+// NoExploration, as Alpha or Scale, is 0: the policy is greedy. Zero itself stands for the default.
+const NoExploration = -1
 
-// Scorer is implemented by the policies of LinUCB and GLMUCB, whose scores are
-// a function of the contexts.
-type Scorer interface {
-	// Scores writes the upper confidence bound of every candidate to dst,
-	// [R, M] row-major: the highest of a run is what Act chooses. It changes
-	// nothing. It panics when dst has another length.
+// Estimator is implemented by every policy of this package. Its methods change nothing.
+type Estimator interface {
+	// Estimate returns a copy of the fitted parameters θ of one run: [D], or [D+1] with the
+	// intercept last; empty for Random.
+	Estimate(run int) []float64
+	// Scores writes the score of every candidate to dst, [R, M], NaN beyond the size of a set: the
+	// upper confidence bound, or θ̂·c in Thompson sampling.
 	Scores(dst []float64, obs envs.Observation) error
 }
 
-// model is what one run has learned. Features are contexts in float64, with a
-// 1 appended where there is an intercept: N numbers a candidate.
+// model is what one run has learned. Features are contexts in float64, with a 1 appended where
+// there is an intercept: N numbers a candidate.
 type model interface {
-	// score writes one score a candidate to dst, [M]; features is [M, N].
-	score(dst, features []float64)
-	// learn updates the model by the reward of a candidate with features x, [N].
-	learn(x []float64, reward float64) error
+	// score writes a score a candidate to dst, [m]; features is [m, N]. Nothing is random without rng.
+	score(dst, features []float64, rng *rand.Rand)
+	// learn learns the reward of features x, [N], at a step counted from 1. It may overwrite x.
+	learn(step int, x []float64, reward float64) error
 	// estimate returns θ, [N]; the caller copies it.
 	estimate() []float64
 }
 
-// policy chooses for every run the candidate with the highest score of the
-// run's model.
-type policy struct {
-	shape
-	intercept bool
-	models    []model      // [R]
-	ties      []*rand.Rand // [R]
-	features  []float64    // scratch, [M, N]
-	scores    []float64    // scratch, [M]
+// run is the state of one run; exported fields, the model's too, are what is saved.
+type run[T model] struct {
+	Model           T
+	Act             *rand.PCG // the source of rng
+	Steps           int       // learned from
+	Feature, Reward float64   // the largest ones learned from, by magnitude
+	rng             *rand.Rand
 }
 
-// scorer is a policy whose models score without randomness.
-type scorer struct{ policy }
+// policy chooses for every run the candidate with the highest score of the run's model.
+type policy[T model] struct {
+	declared  envs.Algorithm
+	spec      envs.Spec
+	n         int // N
+	newModel  func(n int) T
+	draws     int // that probabilities average over
+	runs      []run[T]
+	x, scores []float64 // scratch, [M, N] and [M]
+	best      []int     // scratch, [M]
+}
 
-// newPolicy makes one model a seed. newModel is given the number of features.
-func newPolicy(algorithm string, spec envs.Spec, seeds []uint64, intercept bool, newModel func(features int, seed uint64) model) (policy, error) {
-	s, err := newShape(algorithm, spec, seeds)
-	if err != nil {
-		return policy{}, err
+// newPolicy makes one model of n features a seed, unless settings is an error. Scores are random
+// where scale is positive.
+func newPolicy[T model](a envs.Algorithm, settings error, spec envs.Spec, seeds []uint64, n int, scale float64, newModel func(n int) T) (envs.Policy, error) {
+	switch err := cmp.Or(settings, spec.Validate()); {
+	case err != nil:
+		return nil, fmt.Errorf("%T: %w", a, err)
+	case len(seeds) == 0:
+		return nil, fmt.Errorf("%T: no seeds, want one a run", a)
+	case n > 0 && n > 1<<29/n/len(seeds):
+		return nil, fmt.Errorf("%T: %d runs of %d features need matrices of more than 2^29 numbers", a, len(seeds), n)
 	}
-	n := s.Dim
-	if intercept {
-		n++
+	m := spec.Candidates
+	p := &policy[T]{
+		declared: a, spec: spec, n: n, newModel: newModel, draws: 1,
+		x: make([]float64, m*n), scores: make([]float64, m), best: make([]int, 0, m),
 	}
-	// The models hold N×N matrices: refuse what no machine could hold.
-	const maxValues = 1 << 29
-	if n > maxValues/n/s.runs {
-		return policy{}, fmt.Errorf("baselines: %s: %d runs of %d features need matrices of more than %d numbers", algorithm, s.runs, n, maxValues)
+	if scale > 0 {
+		p.draws = 1000
 	}
-	p := policy{
-		shape:     s,
-		intercept: intercept,
-		features:  make([]float64, s.Candidates*n),
-		scores:    make([]float64, s.Candidates),
-	}
-	for _, seed := range seeds {
-		p.models = append(p.models, newModel(n, seed))
-		p.ties = append(p.ties, envs.NewRand(seed, algorithm+"/ties"))
-	}
+	p.runs = p.newRuns(seeds)
 	return p, nil
 }
 
+func (p *policy[T]) newRuns(seeds []uint64) []run[T] {
+	runs := make([]run[T], len(seeds))
+	for r, seed := range seeds {
+		source := envs.NewSource(seed, fmt.Sprintf("%T/act", p.declared))
+		runs[r] = run[T]{Model: p.newModel(p.n), Act: source, rng: rand.New(source)}
+	}
+	return runs
+}
+
 // Act implements envs.Policy.
-func (p *policy) Act(dst []int, obs envs.Observation) error {
-	if err := p.checkDecision(dst, obs); err != nil {
+func (p *policy[T]) Act(dst []int, obs envs.Observation) error {
+	return p.forEach(obs, len(dst), 1, func(r int, features, scores []float64) error {
+		best, err := p.choose(r, features, scores, p.runs[r].rng)
+		if err == nil {
+			dst[r] = best[p.runs[r].rng.IntN(len(best))]
+		}
 		return err
+	})
+}
+
+// Probabilities implements envs.Probable.
+func (p *policy[T]) Probabilities(dst []float64, obs envs.Observation) error {
+	clear(dst)
+	return p.forEach(obs, len(dst), p.spec.Candidates, func(r int, features, scores []float64) error {
+		ahead := *p.runs[r].Act
+		rng := rand.New(rand.NewPCG(ahead.Uint64(), ahead.Uint64()))
+		for range p.draws {
+			best, err := p.choose(r, features, scores, rng)
+			if err != nil {
+				return err
+			}
+			for _, i := range best {
+				dst[r*p.spec.Candidates+i] += 1 / float64(len(best)*p.draws)
+			}
+		}
+		return nil
+	})
+}
+
+// choose returns the candidates with the highest score, valid until the next call.
+func (p *policy[T]) choose(r int, features, scores []float64, rng *rand.Rand) ([]int, error) {
+	p.runs[r].Model.score(scores, features, rng)
+	highest, best := slices.Max(scores), p.best // NaN if there is one
+	for i, s := range scores {
+		if s == highest {
+			best = append(best, i)
+		}
 	}
-	for r, m := range p.models {
-		m.score(p.scores, p.load(obs, r))
-		dst[r] = argmax(p.scores, p.ties[r])
+	if len(best) == 0 {
+		return nil, p.lost(r, errors.New("a score is not a number"))
 	}
-	return nil
+	return best, nil
+}
+
+// Scores implements Estimator.
+func (p *policy[T]) Scores(dst []float64, obs envs.Observation) error {
+	for i := range dst {
+		dst[i] = math.NaN()
+	}
+	return p.forEach(obs, len(dst), p.spec.Candidates, func(r int, features, scores []float64) error {
+		p.runs[r].Model.score(scores, features, nil)
+		copy(dst[r*p.spec.Candidates:], scores)
+		return nil
+	})
 }
 
 // Update implements envs.Policy.
-func (p *policy) Update(tr envs.Transition) error {
-	if err := p.checkTransition(tr); err != nil {
+func (p *policy[T]) Update(tr envs.Transition) error {
+	tr.Check(p.spec, len(p.runs))
+	if err := tr.Finite(); err != nil {
 		return err
 	}
-	n := len(p.features) / p.Candidates
-	for r, m := range p.models {
-		x := p.features[:n]
-		p.loadCandidate(x, tr.Observation, r, tr.Actions[r])
-		if err := m.learn(x, float64(tr.Reward[r])); err != nil {
-			return &envs.RunError{Run: r, Err: err}
+	for r := range p.runs {
+		run, x, reward := &p.runs[r], p.x[:p.n], float64(tr.Reward[r])
+		load(x, tr.Context(r, tr.Actions[r]))
+		for _, v := range x {
+			if v = math.Abs(v); v > run.Feature {
+				run.Feature = v
+			}
+		}
+		run.Steps, run.Reward = run.Steps+1, max(run.Reward, math.Abs(reward))
+		if err := run.Model.learn(run.Steps, x, reward); err != nil {
+			return p.lost(r, err)
 		}
 	}
 	return nil
 }
 
 // Estimate implements Estimator.
-func (p *policy) Estimate(run int) []float64 {
-	if run < 0 || run >= p.runs {
-		panic(fmt.Sprintf("baselines: no run %d, policy was made for %d runs", run, p.runs))
-	}
-	return slices.Clone(p.models[run].estimate())
+func (p *policy[T]) Estimate(run int) []float64 { return slices.Clone(p.runs[run].Model.estimate()) }
+
+// Save implements envs.Saver.
+func (p *policy[T]) Save(w io.Writer) error {
+	return envs.WriteState(w, p.declared, p.spec, len(p.runs), p.runs)
 }
 
-// Scores implements Scorer.
-func (p *scorer) Scores(dst []float64, obs envs.Observation) error {
-	if len(dst) != p.runs*p.Candidates {
-		panic(fmt.Sprintf("baselines: %d scores asked for, policy was made for %d runs of %d candidates", len(dst), p.runs, p.Candidates))
-	}
-	if err := p.checkObservation(obs); err != nil {
+// Load implements envs.Saver.
+func (p *policy[T]) Load(r io.Reader) error {
+	runs := p.newRuns(make([]uint64, len(p.runs)))
+	if err := envs.ReadState(r, p.declared, p.spec, len(runs), &runs); err != nil {
 		return err
 	}
-	for r, m := range p.models {
-		m.score(dst[r*p.Candidates:(r+1)*p.Candidates], p.load(obs, r))
+	p.runs = runs
+	return nil
+}
+
+// forEach hands each run's features, [m, N], and room for scores, [m], to use. The caller has room
+// for that many results, and wants each of a run.
+func (p *policy[T]) forEach(obs envs.Observation, room, each int, use func(r int, features, scores []float64) error) error {
+	obs.Check(p.spec, len(p.runs))
+	if room != len(p.runs)*each {
+		panic(fmt.Sprintf("baselines: got room for %d results, want %d", room, len(p.runs)*each))
+	}
+	if err := obs.Finite(); err != nil {
+		return err
+	}
+	for r := range p.runs {
+		size := obs.Size(r)
+		for i := range size {
+			load(p.x[i*p.n:(i+1)*p.n], obs.Context(r, i))
+		}
+		if err := use(r, p.x[:size*p.n], p.scores[:size]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// load returns the features of all candidates of run r, [M, N].
-func (p *policy) load(obs envs.Observation, r int) []float64 {
-	n := len(p.features) / p.Candidates
-	for i := range p.Candidates {
-		p.loadCandidate(p.features[i*n:(i+1)*n], obs, r, i)
-	}
-	return p.features
+// lost tells in which run, and how far into it, a model has failed.
+func (p *policy[T]) lost(r int, err error) error {
+	return &envs.RunError{Run: r, Err: fmt.Errorf("%T%+v: %w after %d steps; the largest feature was %g, the largest reward %g",
+		p.declared, p.declared, err, p.runs[r].Steps, p.runs[r].Feature, p.runs[r].Reward)}
 }
 
-// loadCandidate writes the features of one candidate to dst, [N].
-func (p *policy) loadCandidate(dst []float64, obs envs.Observation, r, candidate int) {
-	at := (r*p.Candidates + candidate) * p.Dim
-	for i, c := range obs.Contexts[at : at+p.Dim] {
-		dst[i] = float64(c)
-	}
-	if p.intercept {
-		dst[p.Dim] = 1
-	}
+// Random chooses uniformly and learns nothing. It has no settings.
+type Random struct{}
+
+// New implements envs.Algorithm.
+func (a Random) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	return newPolicy(a, nil, spec, seeds, 0, 0, func(int) random { return random{} })
 }
 
-// argmax returns the index of the highest score, each of several equal ones
-// with the same probability. Random numbers are drawn only for ties.
-func argmax(scores []float64, ties *rand.Rand) int {
-	best, equal := 0, 1
-	for i := 1; i < len(scores); i++ {
-		switch {
-		case scores[i] > scores[best]:
-			best, equal = i, 1
-		case scores[i] == scores[best]:
-			// The k-th of k equal scores replaces the chosen one with
-			// probability 1/k, which leaves 1/k to every one of them.
-			equal++
-			if ties.IntN(equal) == 0 {
-				best = i
-			}
+// random gives all candidates the same score.
+type random struct{}
+
+func (random) score(dst, _ []float64, _ *rand.Rand)      { clear(dst) }
+func (random) learn(_ int, _ []float64, _ float64) error { return nil }
+func (random) estimate() []float64                       { return nil }
+
+// load writes the features of a context to dst, and a 1 where dst has room for one more.
+func load(dst []float64, context []float32) {
+	for i := range dst {
+		dst[i] = 1
+		if i < len(context) {
+			dst[i] = float64(context[i])
 		}
 	}
-	return best
+}
+
+// dotRows writes x·theta of every row x of features to dst.
+func dotRows(dst, features, theta []float64) {
+	for i := range dst {
+		dst[i] = floats.Dot(features[i*len(theta):(i+1)*len(theta)], theta)
+	}
+}
+
+// check returns an error unless a setting is positive or the one other value that is allowed.
+func check(field string, value, or float64) error {
+	if value == or || value > 0 && value <= math.MaxFloat64 {
+		return nil
+	}
+	return fmt.Errorf("%s is %v, want a positive number or %v", field, value, or)
+}
+
+// features returns N.
+func features(spec envs.Spec, intercept bool) int {
+	if intercept {
+		return spec.Dim + 1
+	}
+	return spec.Dim
 }

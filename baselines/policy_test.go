@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,49 +21,25 @@ var algorithms = map[string]envs.Algorithm{
 	"LogisticThompson": baselines.LogisticThompson{},
 }
 
-var (
-	_ baselines.Scorer    = newPolicy(baselines.LinUCB{}).(baselines.Scorer)
-	_ baselines.Scorer    = newPolicy(baselines.GLMUCB{}).(baselines.Scorer)
-	_ baselines.Estimator = newPolicy(baselines.LinUCB{}).(baselines.Estimator)
-	_ baselines.Estimator = newPolicy(baselines.GLMUCB{}).(baselines.Estimator)
-	_ baselines.Estimator = newPolicy(baselines.LinearThompson{}).(baselines.Estimator)
-	_ baselines.Estimator = newPolicy(baselines.LogisticThompson{}).(baselines.Estimator)
-)
-
-// newPolicy makes a policy of two runs of 2 candidates with 3 features.
-func newPolicy(a envs.Algorithm) envs.Policy {
-	p, err := a.New(envs.Spec{Candidates: 2, Dim: 3}, []uint64{1, 2})
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
-
 func TestConformance(t *testing.T) {
-	problems := map[string]envs.Problem{
-		"Linear":    envs.Linear{Dim: 8},
-		"Bernoulli": envs.Bernoulli{Dim: 8},
-		"Mixed":     envs.Mixed{Dim: 7, Candidates: 4},
-	}
 	for name, algorithm := range algorithms {
-		for of, problem := range problems {
-			t.Run(name+"/"+of, func(t *testing.T) {
-				t.Parallel()
-				envtest.TestAlgorithm(t, algorithm, problem)
-			})
-		}
-	}
-	// Longer than LinUCB's inverse goes without a refresh, and longer than a
-	// logistic memory, with the other intercepts.
-	for name, algorithm := range map[string]envs.Algorithm{
-		"LinUCB":           baselines.LinUCB{Intercept: true},
-		"GLMUCB":           baselines.GLMUCB{NoIntercept: true, Memory: 100, RefitEvery: 40},
-		"LinearThompson":   baselines.LinearThompson{Intercept: true},
-		"LogisticThompson": baselines.LogisticThompson{NoIntercept: true, Memory: 100, RefitEvery: 40},
-	} {
-		t.Run(name+"/long", func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			envtest.Suite{Steps: 1100}.TestAlgorithm(t, algorithm, envs.Bernoulli{Dim: 3, Candidates: 3})
+			envtest.TestAlgorithm(t, algorithm, envs.Mixed{Dim: 7, Candidates: 4})
+			envtest.TestAlgorithm(t, algorithm, envtest.Chain{})
+		})
+	}
+	// The other intercepts, a memory that fills up, and refits and inversions that
+	// are due between the checks' saves.
+	for _, algorithm := range []envs.Algorithm{
+		baselines.LinUCB{Intercept: true},
+		baselines.GLMUCB{NoIntercept: true, Memory: 50, RefitEvery: 40},
+		baselines.LinearThompson{Intercept: true, Scale: baselines.NoExploration},
+		baselines.LogisticThompson{NoIntercept: true, Memory: 50, RefitEvery: 40},
+	} {
+		t.Run(fmt.Sprintf("%T/other", algorithm), func(t *testing.T) {
+			t.Parallel()
+			envtest.TestAlgorithm(t, algorithm, envs.Bernoulli{Dim: 3, Candidates: 3}, 150)
 		})
 	}
 }
@@ -75,24 +50,21 @@ func TestSettings(t *testing.T) {
 		algorithm envs.Algorithm
 		want      string // field and value
 	}{
-		{baselines.LinUCB{Alpha: -2}, "LinUCB.Alpha is -2"},
-		{baselines.LinUCB{Alpha: nan}, "LinUCB.Alpha is NaN"},
-		{baselines.LinUCB{Alpha: inf}, "LinUCB.Alpha is +Inf"},
-		{baselines.LinUCB{Ridge: -1}, "LinUCB.Ridge is -1"},
-		{baselines.LinUCB{Ridge: nan}, "LinUCB.Ridge is NaN"},
-		{baselines.GLMUCB{Alpha: -0.5}, "GLMUCB.Alpha is -0.5"},
-		{baselines.GLMUCB{Ridge: inf}, "GLMUCB.Ridge is +Inf"},
-		{baselines.GLMUCB{RefitEvery: -1}, "GLMUCB.RefitEvery is -1"},
-		{baselines.GLMUCB{Memory: -5}, "GLMUCB.Memory is -5"},
-		{baselines.LinearThompson{Scale: -3}, "LinearThompson.Scale is -3"},
-		{baselines.LinearThompson{Ridge: -1}, "LinearThompson.Ridge is -1"},
-		{baselines.LogisticThompson{Scale: nan}, "LogisticThompson.Scale is NaN"},
-		{baselines.LogisticThompson{Ridge: nan}, "LogisticThompson.Ridge is NaN"},
-		{baselines.LogisticThompson{RefitEvery: -7}, "LogisticThompson.RefitEvery is -7"},
-		{baselines.LogisticThompson{Memory: -1}, "LogisticThompson.Memory is -1"},
+		{baselines.LinUCB{Alpha: -2}, "LinUCB: Alpha is -2"},
+		{baselines.LinUCB{Alpha: nan}, "LinUCB: Alpha is NaN"},
+		{baselines.LinUCB{Alpha: inf}, "LinUCB: Alpha is +Inf"},
+		{baselines.LinUCB{Ridge: -1}, "LinUCB: Ridge is -1"},
+		{baselines.GLMUCB{Alpha: -0.5}, "GLMUCB: Alpha is -0.5"},
+		{baselines.GLMUCB{Ridge: inf}, "GLMUCB: Ridge is +Inf"},
+		{baselines.GLMUCB{RefitEvery: -1}, "GLMUCB: RefitEvery is -1"},
+		{baselines.GLMUCB{Memory: -5}, "GLMUCB: Memory is -5"},
+		{baselines.LinearThompson{Scale: -3}, "LinearThompson: Scale is -3"},
+		{baselines.LinearThompson{Ridge: nan}, "LinearThompson: Ridge is NaN"},
+		{baselines.LogisticThompson{Scale: nan}, "LogisticThompson: Scale is NaN"},
+		{baselines.LogisticThompson{RefitEvery: -7}, "LogisticThompson: RefitEvery is -7"},
 	} {
-		_, err := c.algorithm.New(envs.Spec{Candidates: 2, Dim: 3}, []uint64{1})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
+		policy, err := c.algorithm.New(envs.Spec{Candidates: 2, Dim: 3}, []uint64{1})
+		if policy != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%#v: error %v, want one with %q", c.algorithm, err, c.want)
 		}
 	}
@@ -120,207 +92,50 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestNotFinite(t *testing.T) {
-	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
-	for name, algorithm := range algorithms {
-		t.Run(name, func(t *testing.T) {
-			// Run 1 of both policies meets what is not finite, or would have.
-			plain, broken := newPolicy(algorithm), newPolicy(algorithm)
-			tr := envs.Transition{
-				Observation: envs.Observation{Runs: 2, Candidates: 2, Dim: 3, Contexts: []float32{.1, .2, .3, .4, .5, .6, .7, .8, .9, .2, .4, .1}},
-				Actions:     []int{0, 1},
-				Outcome:     envs.Outcome{Reward: []float32{1, 0}, Discount: []float32{0, 0}},
-			}
-			wantError := func(what string, err error, message string) {
-				var of *envs.RunError
-				if !errors.As(err, &of) || of.Run != 1 || !strings.Contains(err.Error(), message) {
-					t.Errorf("%s: error %v, want one of run 1 with %q", what, err, message)
-				}
-			}
-			for range 20 {
-				for _, bad := range []float32{nan, inf} {
-					reward := copyOf(tr)
-					reward.Reward[1] = bad
-					wantError("reward", broken.Update(reward), "reward is")
-					for i := range 6 {
-						context := copyOf(tr)
-						context.Contexts[6+i] = bad
-						message := fmt.Sprintf("feature %d of candidate %d is", i%3, i/3)
-						wantError("context", broken.Update(context), message)
-						wantError("act", broken.Act(make([]int, 2), context.Observation), message)
-					}
-				}
-				for _, p := range []envs.Policy{plain, broken} {
-					if err := p.Update(tr); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, got := make([]int, 2), make([]int, 2)
-				plain.Act(want, tr.Observation)
-				broken.Act(got, tr.Observation)
-				if !slices.Equal(got, want) {
-					t.Fatalf("actions %v after refused steps, want %v", got, want)
-				}
-			}
-			if e, ok := plain.(baselines.Estimator); ok {
-				for r := range 2 {
-					if got, want := broken.(baselines.Estimator).Estimate(r), e.Estimate(r); !slices.Equal(got, want) {
-						t.Errorf("run %d: estimate %v after refused steps, want %v", r, got, want)
-					}
-				}
-			}
-		})
+// TestLargestNumbers wants the message of a model that is lost in rounding to name
+// what was seen: contexts of 1e12 leave nothing of a ridge of 1.
+func TestLargestNumbers(t *testing.T) {
+	for _, dim := range []int{2, 1025} {
+		p := newPolicy(t, baselines.LinUCB{}, envs.Spec{Candidates: 2, Dim: dim}, 1)
+		chosen := make([]float32, dim)
+		for i := range chosen {
+			chosen[i] = 1e12
+		}
+		err := p.Update(one(chosen, make([]float32, dim), -3))
+		var of *envs.RunError
+		const want = "after 1 steps; the largest feature was 1e+12, the largest reward 3"
+		if !errors.As(err, &of) || of.Run != 0 || !strings.Contains(strings.ReplaceAll(err.Error(), "9.99999995904e+11", "1e+12"), want) {
+			t.Errorf("%d features: error %v, want one of run 0 with %q", dim, err, want)
+		}
 	}
 }
 
-func TestShapePanics(t *testing.T) {
-	contexts := func(n int) []float32 { return make([]float32, n) }
-	for _, c := range []struct {
-		do   func(p envs.Policy)
-		want string
-	}{
-		{func(p envs.Policy) {
-			p.Act(make([]int, 2), envs.Observation{Runs: 2, Candidates: 2, Dim: 7, Contexts: contexts(28)})
-		}, "observation has dimension 7, policy was made for 3"},
-		{func(p envs.Policy) {
-			p.Act(make([]int, 3), envs.Observation{Runs: 2, Candidates: 2, Dim: 3, Contexts: contexts(12)})
-		}, "baselines: 3 actions asked for, policy was made for 2 runs"},
-		{func(p envs.Policy) {
-			p.(baselines.Scorer).Scores(make([]float64, 3), envs.Observation{Runs: 2, Candidates: 2, Dim: 3, Contexts: contexts(12)})
-		}, "baselines: 3 scores asked for, policy was made for 2 runs of 2 candidates"},
-		{func(p envs.Policy) { p.(baselines.Estimator).Estimate(2) }, "baselines: no run 2, policy was made for 2 runs"},
-	} {
-		func() {
-			defer func() {
-				if got, _ := recover().(string); !strings.Contains(got, c.want) {
-					t.Errorf("panic %q, want %q", got, c.want)
-				}
-			}()
-			c.do(newPolicy(baselines.LinUCB{}))
-		}()
-	}
-}
-
-// TestUniform counts choices among candidates that nothing tells apart. The
-// statistic is chi-square with 4 degrees of freedom, which is above 25 with
-// probability 5e-5.
-func TestUniform(t *testing.T) {
-	const candidates, draws = 5, 20000
+// TestEqualCandidates wants equal probabilities of candidates that look alike, and
+// 1 of a set's only candidate.
+func TestEqualCandidates(t *testing.T) {
+	nan := float32(math.NaN())
 	for name, algorithm := range algorithms {
-		p, err := algorithm.New(envs.Spec{Candidates: candidates, Dim: 3}, []uint64{7})
-		if err != nil {
+		p := newPolicy(t, algorithm, envs.Spec{Candidates: 3, Dim: 2}, 7, 8)
+		obs := envs.Observation{
+			Runs: 2, Candidates: 3, Dim: 2, Sizes: []int32{2, 1},
+			Contexts: []float32{.3, .1, .3, .1, nan, nan, .2, .5, nan, nan, nan, nan},
+		}
+		law := make([]float64, 6)
+		if err := p.(envs.Probable).Probabilities(law, obs); err != nil {
 			t.Fatal(err)
 		}
-		obs := envs.Observation{Runs: 1, Candidates: candidates, Dim: 3}
-		for range candidates {
-			obs.Contexts = append(obs.Contexts, 0.3, 0.1, 0.7)
-		}
-		counts := make([]float64, candidates)
-		action := make([]int, 1)
-		for range draws {
-			if err := p.Act(action, obs); err != nil {
-				t.Fatal(err)
-			}
-			counts[action[0]]++
-		}
-		var statistic float64
-		for _, n := range counts {
-			statistic += (n - draws/candidates) * (n - draws/candidates) / (draws / candidates)
-		}
-		if statistic > 25 {
-			t.Errorf("%s: chi-square %.1f for counts %v", name, statistic, counts)
-		}
-	}
-}
-
-// TestScores wants Act to choose the highest of Scores, and Scores to leave the
-// run as it is.
-func TestScores(t *testing.T) {
-	problem := envs.Bernoulli{Dim: 6}
-	seeds := seedsUpTo(3)
-	for name, algorithm := range map[string]envs.Algorithm{"LinUCB": baselines.LinUCB{}, "GLMUCB": baselines.GLMUCB{}} {
-		var actions [2][][]int
-		for looking := range 2 {
-			env, _ := problem.New(seeds)
-			p, err := algorithm.New(problem.Spec(), seeds)
-			if err != nil {
-				t.Fatal(err)
-			}
-			scores := make([]float64, 3*5)
-			for range 200 {
-				for range looking * 2 {
-					if err := p.(baselines.Scorer).Scores(scores, env.Observe()); err != nil {
-						t.Fatal(err)
-					}
-				}
-				chosen := make([]int, 3)
-				step(t, env, p, chosen)
-				actions[looking] = append(actions[looking], chosen)
-				for r, a := range chosen {
-					if s := scores[r*5 : r*5+5]; looking == 1 && s[a] != slices.Max(s) {
-						t.Fatalf("%s: chose %d of scores %v", name, a, s)
-					}
-				}
-			}
-		}
-		for i := range actions[0] {
-			if !slices.Equal(actions[0][i], actions[1][i]) {
-				t.Fatalf("%s: step %d: actions %v after looking, want %v", name, i, actions[1][i], actions[0][i])
-			}
-		}
-	}
-}
-
-// TestMyopic wants a transition's session and discount to make no difference.
-func TestMyopic(t *testing.T) {
-	spec := envs.Spec{Candidates: 3, Dim: 4, State: 2}
-	for name, algorithm := range algorithms {
-		bandit, err := algorithm.New(spec, []uint64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		mdp, _ := algorithm.New(spec, []uint64{1})
-		rng := envs.NewRand(1, "contexts")
-		for i := range 100 {
-			obs := envs.Observation{Runs: 1, Candidates: 3, Dim: 4}
-			state := [2]float32{rng.Float32(), rng.Float32()}
-			for range 3 {
-				obs.Contexts = append(obs.Contexts, state[0], state[1], rng.Float32(), rng.Float32())
-			}
-			tr := envs.Transition{Observation: obs, Actions: make([]int, 1), Outcome: envs.Outcome{Reward: []float32{rng.Float32()}, Discount: []float32{0}}}
-			other := copyOf(tr)
-			other.Session, other.Discount = []int32{int32(i % 5)}, []float32{1}
-			if err := bandit.Act(tr.Actions, tr.Observation); err != nil {
-				t.Fatal(err)
-			}
-			if err := mdp.Act(other.Actions, other.Observation); err != nil {
-				t.Fatal(err)
-			}
-			if tr.Actions[0] != other.Actions[0] {
-				t.Fatalf("%s: step %d: action %d with sessions, %d without", name, i, other.Actions[0], tr.Actions[0])
-			}
-			if err := errors.Join(bandit.Update(tr), mdp.Update(other)); err != nil {
-				t.Fatal(err)
-			}
+		for i, want := range []float64{.5, .5, 0, 1, 0, 0} {
+			wantClose(t, name+": probability", law[i], want, 1e-12)
 		}
 	}
 }
 
 // TestAllocations wants none in a step, once a logistic model's memory is full.
 func TestAllocations(t *testing.T) {
-	for name, algorithm := range map[string]envs.Algorithm{
-		"Random":           baselines.Random{},
-		"LinUCB":           baselines.LinUCB{},
-		"GLMUCB":           baselines.GLMUCB{Memory: 64},
-		"LinearThompson":   baselines.LinearThompson{},
-		"LogisticThompson": baselines.LogisticThompson{Memory: 64},
+	for _, algorithm := range []envs.Algorithm{
+		baselines.Random{}, baselines.LinUCB{}, baselines.GLMUCB{Memory: 64}, baselines.LinearThompson{}, baselines.LogisticThompson{Memory: 64},
 	} {
-		problem := envs.Bernoulli{Dim: 8}
-		env, _ := problem.New([]uint64{1})
-		p, err := algorithm.New(problem.Spec(), []uint64{1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		env, p := start(t, envs.Bernoulli{Dim: 8}, algorithm, 1)
 		actions := make([]int, 1)
 		play := func() {
 			for range 100 {
@@ -330,7 +145,7 @@ func TestAllocations(t *testing.T) {
 		play()
 		// 12 times 100 steps reach the refresh at step 1,024.
 		if n := testing.AllocsPerRun(12, play); n != 0 {
-			t.Errorf("%s: %v allocations in 100 steps", name, n)
+			t.Errorf("%T: %v allocations in 100 steps", algorithm, n)
 		}
 	}
 }

@@ -59,10 +59,7 @@ func wantFrequencies(t *testing.T, p envs.Policy, dim int, intercept bool, mean 
 func trained(t *testing.T, algorithm envs.Algorithm, intercept bool, steps int, reward func(x []float32, noise float64) float32) (envs.Policy, *direct, *history) {
 	t.Helper()
 	const dim = 4
-	p, err := algorithm.New(envs.Spec{Candidates: 2, Dim: dim}, []uint64{9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := newPolicy(t, algorithm, envs.Spec{Candidates: 2, Dim: dim}, 9)
 	d, h := newDirect(dim, 1, intercept), &history{ridge: 1}
 	rng := envs.NewRand(9, "training")
 	for range steps {
@@ -89,44 +86,14 @@ func coinReward(x []float32, noise float64) float32 {
 	return 0
 }
 
-func TestLinearThompsonChoices(t *testing.T) {
+func TestThompsonChoices(t *testing.T) {
 	for _, scale := range []float64{1, 3} {
 		p, d, _ := trained(t, baselines.LinearThompson{Scale: scale, Intercept: true}, true, 30, linearReward)
 		wantFrequencies(t, p, 4, true, d.estimate(), d.precision, scale)
-	}
-}
 
-func TestLogisticThompsonChoices(t *testing.T) {
-	for _, scale := range []float64{1, 3} {
 		p, _, h := trained(t, baselines.LogisticThompson{Scale: scale, RefitEvery: 1}, true, 60, coinReward)
-		mode := p.(baselines.Estimator).Estimate(0) // tested by TestLogisticFit
-		precision := mat.NewSymDense(5, nil)
+		mode, precision := estimate(p), mat.NewSymDense(5, nil) // the mode is tested by TestLogisticFit
 		h.hessian(precision, mode)
 		wantFrequencies(t, p, 4, true, mat.NewVecDense(5, mode), precision, scale)
-	}
-}
-
-// TestThompsonGreedy: without exploration the higher mean always wins.
-func TestThompsonGreedy(t *testing.T) {
-	for _, algorithm := range []envs.Algorithm{
-		baselines.LinearThompson{Scale: baselines.NoExploration},
-		baselines.LogisticThompson{Scale: baselines.NoExploration, NoIntercept: true},
-	} {
-		p, _, _ := trained(t, algorithm, false, 200, coinReward)
-		theta := p.(baselines.Estimator).Estimate(0)
-		obs := one([]float32{.5, .5, .5, .5}, []float32{.5, .5, .5, .51}, 0).Observation
-		want := 0
-		if theta[3] > 0 {
-			want = 1
-		}
-		action := make([]int, 1)
-		for range 100 {
-			if err := p.Act(action, obs); err != nil {
-				t.Fatal(err)
-			}
-			if action[0] != want {
-				t.Fatalf("%T chose %d, want %d", algorithm, action[0], want)
-			}
-		}
 	}
 }

@@ -1,0 +1,134 @@
+package baselines
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// LinUCB is the linear upper confidence bound (Li et al. 2010, algorithm 1) with parameters that
+// all candidates share. With the chosen contexts c_s and their rewards r_s of all past steps,
+//
+//	A = Ridge·I + Σ c_s c_sᵀ,  θ = A⁻¹ Σ r_s c_s,  score(c) = θ·c + Alpha·sqrt(cᵀA⁻¹c)
+//
+// A⁻¹ is kept by Sherman-Morrison updates and recomputed from A by Cholesky after 1, 2, 4, ...,
+// 1024 steps and every 1024 steps from there - with N > 1024 features, after every N steps - so
+// rounding cannot build up. A step costs O(M·N²) time, a run 16·N² bytes.
+type LinUCB struct {
+	Alpha     float64 // width of the confidence bound; default 1, NoExploration for 0
+	Ridge     float64 // regularisation, the precision of the prior; default 1
+	Intercept bool    // add a constant feature; default false
+}
+
+func (a LinUCB) withDefaults() LinUCB {
+	a.Alpha, a.Ridge = cmp.Or(a.Alpha, 1), cmp.Or(a.Ridge, 1)
+	return a
+}
+
+// New implements envs.Algorithm.
+func (a LinUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	a = a.withDefaults()
+	err := cmp.Or(check("Alpha", a.Alpha, NoExploration), check("Ridge", a.Ridge, 0))
+	return newPolicy(a, err, spec, seeds, features(spec, a.Intercept), 0, func(n int) *linUCB {
+		return &linUCB{alpha: max(a.Alpha, 0), Design: newDesign(n, a.Ridge), Theta: make([]float64, n)}
+	})
+}
+
+// MarshalJSON writes the settings with the defaults filled in.
+func (a LinUCB) MarshalJSON() ([]byte, error) {
+	type plain LinUCB
+	return json.Marshal(plain(a.withDefaults()))
+}
+
+type linUCB struct {
+	alpha  float64
+	Design design
+	Theta  []float64 // [N]
+}
+
+func (m *linUCB) score(dst, features []float64, _ *rand.Rand) {
+	dotRows(dst, features, m.Theta)
+	m.Design.addWidths(dst, features, m.alpha)
+}
+
+func (m *linUCB) learn(step int, x []float64, reward float64) error {
+	if err := m.Design.add(step, x); err != nil {
+		return err
+	}
+	// Recursive least squares: the step of θ is the new A⁻¹x times the error of the prediction.
+	floats.AddScaled(m.Theta, reward-floats.Dot(m.Theta, x), m.Design.gain)
+	return nil
+}
+
+func (m *linUCB) estimate() []float64 { return m.Theta }
+
+// GLMUCB is the upper confidence bound of a generalized linear model with the logistic link
+// (Filippi et al. 2010, algorithm 1). With the chosen contexts c_s and their rewards r_s of all
+// past steps and μ(x) = 1/(1+exp(−x)),
+//
+//	θ solves Σ (r_s − μ(θ·c_s)) c_s = Ridge·θ
+//	A = Ridge·I + Σ c_s c_sᵀ
+//	score(c) = μ(θ·c) + Alpha·sqrt(cᵀA⁻¹c)
+//
+// The order is that of Filippi et al., by μ(θ·c). Their width grows with sqrt(log t) and they start
+// with one action for every dimension; here the width is constant and the ridge penalty makes the
+// start defined. Rewards may be any real numbers (a quasi-likelihood). Where their mean is below 0 or
+// above 1, though, θ grows with the number of steps, μ saturates, and the width decides alone.
+//
+// θ is the exact solution, by Newton's method on the stored history, at refits: at every step at
+// first, later whenever there are 10 % more steps. Between refits a one-step approximation moves
+// it. A step costs O(M·N²) time; a run holds 40·N² bytes, and 8·N bytes a step up to Memory.
+type GLMUCB struct {
+	Alpha       float64 // width of the confidence bound; default 1, NoExploration for 0
+	Ridge       float64 // regularisation, the precision of the prior; default 1
+	NoIntercept bool    // leave the constant feature away; default false
+	RefitEvery  int     // steps from one refit to the next; default 0: 10 % of the steps so far, at least 1
+	Memory      int     // latest steps kept exactly, older ones as a quadratic approximation; default 32768
+}
+
+func (a GLMUCB) withDefaults() GLMUCB {
+	a.Alpha, a.Ridge, a.Memory = cmp.Or(a.Alpha, 1), cmp.Or(a.Ridge, 1), cmp.Or(a.Memory, defaultMemory)
+	return a
+}
+
+// New implements envs.Algorithm.
+func (a GLMUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	a = a.withDefaults()
+	err := cmp.Or(check("Alpha", a.Alpha, NoExploration), checkFit(a.Ridge, a.RefitEvery, a.Memory))
+	return newPolicy(a, err, spec, seeds, features(spec, !a.NoIntercept), 0, func(n int) *glmUCB {
+		return &glmUCB{max(a.Alpha, 0), newDesign(n, a.Ridge), newLogistic(n, 0, a.Ridge, a.RefitEvery, a.Memory)}
+	})
+}
+
+// MarshalJSON writes the settings with the defaults filled in.
+func (a GLMUCB) MarshalJSON() ([]byte, error) {
+	type plain GLMUCB
+	return json.Marshal(plain(a.withDefaults()))
+}
+
+type glmUCB struct {
+	alpha  float64
+	Design design
+	Fit    *logistic
+}
+
+func (m *glmUCB) score(dst, features []float64, _ *rand.Rand) {
+	dotRows(dst, features, m.Fit.Theta)
+	for i, x := range dst {
+		dst[i] = sigmoid(x)
+	}
+	m.Design.addWidths(dst, features, m.alpha)
+}
+
+func (m *glmUCB) learn(step int, x []float64, reward float64) error {
+	if err := m.Design.add(step, x); err != nil {
+		return err
+	}
+	return m.Fit.learn(step, x, reward)
+}
+
+func (m *glmUCB) estimate() []float64 { return m.Fit.Theta }
