@@ -1,284 +1,159 @@
 package kkbox
 
 import (
+	_ "embed"
 	"math"
-	"runtime"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
-	"sync"
 )
 
-// Fields are the features of all songs of a data set.
-//
-// Nothing changes Fields once they are made.
-type Fields struct {
-	Variant Variant
+// NumFields is how many features a song has: the paper's 94 (section 6.1).
+// Which they are, the paper leaves open; these are ours, see Columns.
+const NumFields = 94
 
-	// Values is [songs, NumFields], row-major. With Variant.SourceFields the
-	// last 16 are 0, for they belong to a row: see Row.
-	Values []float32
+// Column documents one of the features.
+type Column struct{ Name, Doc string }
 
-	// Scales are what the columns are standardised with: 0 and 1 where a column
-	// is as it is. They come from the songs alone, never from a target.
-	Scales [NumFields]Scale
+//go:embed layout94.tsv
+var layout string
 
-	song    []int32       // of each row
-	origin  []uint16      // of each row, index in origins; nil without SourceFields
-	origins [][16]float32 // the last 16 features by tab and type
+// Columns returns the 94 features in their order.
+func Columns() []Column {
+	var columns []Column
+	for _, line := range strings.Split(strings.TrimSpace(layout), "\n")[1:] {
+		cells := strings.Split(line, "\t")
+		columns = append(columns, Column{Name: cells[1], Doc: cells[2]})
+	}
+	return columns
 }
 
-// Scale says how a column is standardised: (x − Mean)/Deviation.
-type Scale struct{ Mean, Deviation float64 }
+// Where the blocks of columns begin.
+const firstCount, firstLanguage, firstGenre, firstCountry, firstYear, firstArtist, firstComposer, firstLyricist = 18, 26, 37, 62, 70, 78, 86, 90
 
-// Song returns the features of a song, [NumFields]. The caller must not change
-// them.
+var (
+	languages = []int16{-1, 3, 10, 17, 24, 31, 38, 45, 52, 59} // and one column for all others
+	genres    = []string{"465", "458", "921", "1609", "444", "1259", "2022", "359", "139", "2122", "786", "451", "437", "958", "1616", "1011", "2157", "726", "947", "691", "1152", "829", "798", "940"}
+	countries = []string{"TW", "US", "GB", "KR", "HK", "JP", "CN"}
+	yearsFrom = []int{1990, 2000, 2005, 2010, 2013, 2015, 2016} // the first years of the columns after the first
+)
+
+// Fields are the features of all songs of a data set. Nothing changes them once
+// they are made.
+type Fields struct {
+	Values []float32 // [songs, NumFields], row-major
+}
+
+// Song returns the features of a song, [NumFields]: a part of Values.
 func (f *Fields) Song(song int) []float32 {
 	return f.Values[song*NumFields : (song+1)*NumFields : (song+1)*NumFields]
 }
 
-// Row writes the features of a row of train.csv to dst, [NumFields]: those of
-// its song, and with Variant.SourceFields where the user came upon it. It
-// panics when dst has another length or there is no such row.
-func (f *Fields) Row(dst []float32, row int) {
-	if len(dst) != NumFields {
-		panic("kkbox: destination of " + strconv.Itoa(len(dst)) + " features, want " + strconv.Itoa(NumFields))
+// Encode makes the features of all songs. No target enters. Counts are
+// standardised over the rows of train.csv and test.csv. Some of them, columns 18
+// to 22 and 25, are known only after the whole period.
+func Encode(data *Dataset) *Fields {
+	f := &Fields{Values: make([]float32, len(data.Songs)*NumFields)}
+	heard := map[string]int32{}
+	for i := range data.Songs {
+		for _, key := range countedBy(&data.Songs[i]) {
+			heard[key] += data.Songs[i].Rows
+		}
 	}
-	f.fill((*[NumFields]float32)(dst), int(f.song[row]), row)
-}
-
-// fill writes the features of a row, whose song is known, to dst.
-func (f *Fields) fill(dst *[NumFields]float32, song, row int) {
-	*dst = [NumFields]float32(f.Values[song*NumFields : (song+1)*NumFields])
-	if f.origin != nil {
-		*(*[16]float32)(dst[firstHash:]) = f.origins[f.origin[row]]
+	for i := range data.Songs {
+		encode(f.Song(i), &data.Songs[i], heard)
 	}
-}
-
-// The published mean and standard deviation of ln(song_length), over the rows of
-// train.csv, and a decade or so of years.
-var (
-	lengthScale = Scale{12.383, 0.2357}
-	yearScale   = Scale{2010, 8}
-)
-
-// Encode makes the features of all songs. No target enters. The counts are
-// standardised over the rows of train.csv and test.csv, or in
-// Variant.CatalogueCounts over the songs, each once.
-func Encode(data *Dataset, v Variant) *Fields {
-	e := encoder{data: data, variant: v}
-	e.count()
-	f := &Fields{Variant: v, Values: make([]float32, len(data.Songs)*NumFields), song: data.Song}
-	e.inParallel(func(song int) { e.encode(f.Song(song), &data.Songs[song]) })
-	for c := range f.Scales {
-		f.Scales[c] = Scale{0, 1}
-	}
-	f.Scales[0], f.Scales[15] = lengthScale, yearScale
-	e.standardise(f)
-	if v.SourceFields {
-		f.origin, f.origins = encodeOrigins(data)
+	for c := firstCount; c < firstLanguage; c++ {
+		f.standardise(c, data.Songs)
 	}
 	return f
 }
 
-type encoder struct {
-	data    *Dataset
-	variant Variant
-
-	// Rows of the whole period by artist, first composer and lyricist, first
-	// genre and registrant.
-	artist, composer, lyricist, genre, registrant map[string]int64
+// countedBy are what rows are counted by: artist, first composer, first lyricist,
+// first genre, and registrant of the ISRC, "" where it is missing.
+func countedBy(s *Song) (keys [5]string) {
+	_, registrant, _, _ := parseISRC(s.ISRC)
+	for i, name := range []string{s.Artist, firstOf(creatorNames(s.Composer)), firstOf(creatorNames(s.Lyricist)), firstOf(splitGenres(s.Genres)), registrant} {
+		if name != "" {
+			keys[i] = strconv.Itoa(i) + name
+		}
+	}
+	return keys
 }
 
-func (e *encoder) count() {
-	for _, m := range []*map[string]int64{&e.artist, &e.composer, &e.lyricist, &e.genre, &e.registrant} {
-		*m = map[string]int64{}
+// missing is the value of a count that a song does not have, until it is
+// standardised.
+var missing = float32(math.NaN())
+
+// standardise brings a column to mean 0 and standard deviation 1 over the songs
+// that have it, each weighted by its rows, and writes 0 where it is missing.
+func (f *Fields) standardise(c int, songs []Song) {
+	var n, mean, variance float64
+	each := func(do func(x *float32, rows float64)) {
+		for i := range songs {
+			if x := &f.Song(i)[c]; *x == *x {
+				do(x, float64(songs[i].Rows))
+			}
+		}
 	}
-	for i := range e.data.Songs {
-		s := &e.data.Songs[i]
-		rows := int64(s.Rows)
-		e.artist[s.Artist] += rows
-		e.composer[firstName(s.Composer)] += rows
-		e.lyricist[firstName(s.Lyricist)] += rows
-		e.genre[firstGenreID(s.Genres)] += rows
-		if code, ok := parseISRC(s.ISRC); ok {
-			e.registrant[code.registrant] += rows
+	each(func(x *float32, rows float64) { n += rows; mean += rows * float64(*x) })
+	mean /= n
+	each(func(x *float32, rows float64) { variance += rows / n * math.Pow(float64(*x)-mean, 2) })
+	deviation := math.Sqrt(variance)
+	if deviation < 1e-4 { // all are the same but for rounding
+		deviation = 1
+	}
+	each(func(x *float32, _ float64) { *x = float32((float64(*x) - mean) / deviation) })
+	for i := range songs {
+		if x := &f.Song(i)[c]; *x != *x {
+			*x = 0
 		}
 	}
 }
 
-// inParallel calls f for every song, from a few goroutines.
-func (e *encoder) inParallel(f func(song int)) {
-	const block = 4096
-	n := len(e.data.Songs)
-	next := make(chan int, n/block+1)
-	for from := 0; from < n; from += block {
-		next <- from
-	}
-	close(next)
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for from := range next {
-				for song := from; song < min(from+block, n); song++ {
-					f(song)
-				}
-			}
-		})
-	}
-	workers.Wait()
-}
-
-// encode writes the features of a song to x, which is 0. A count is NaN where it
-// is missing, until it is standardised.
-func (e *encoder) encode(x []float32, s *Song) {
+// encode writes the features of a song to x, [NumFields], which is 0. Counts are
+// missing or yet to be standardised.
+func encode(x []float32, s *Song, heard map[string]int32) {
 	credits := splitArtists(s.Artist)
 	artists, composers, lyricists := artistNames(credits), creatorNames(s.Composer), creatorNames(s.Lyricist)
-	isrc, hasISRC := parseISRC(s.ISRC)
+	ids := splitGenres(s.Genres)
+	made, _, published, hasISRC := parseISRC(s.ISRC)
 
 	if s.Length > 0 {
-		x[0] = lengthScale.clipped(math.Log(float64(s.Length)))
+		x[0] = scaled(math.Log(float64(s.Length)), 12.383, 0.2357) // over the rows of the real train.csv
 	}
 	x[1] = flag(!s.Listed)
-	ids := splitGenres(s.Genres)
-	x[2] = min(float32(len(ids))/3, 3)
-	x[3] = flag(len(ids) == 0)
-	x[4] = log1p(int64(len(credits)))
-	x[5] = flag(isFeatured(s.Artist) || isFeatured(s.Name))
+	x[2], x[3] = min(float32(len(ids))/3, 3), flag(len(ids) == 0)
+	x[4] = log1p(int32(len(credits)), true)
+	x[5] = flag(featured.MatchString(s.Artist) || featured.MatchString(s.Name))
 	x[6] = flag(s.Artist == "Various Artists" || s.Artist == "Various")
-	x[7], x[8] = log1p(int64(len(composers))), flag(len(composers) == 0)
-	x[9], x[10] = log1p(int64(len(lyricists))), flag(len(lyricists) == 0)
-	x[11] = flag(share(artists, composers))
-	x[12] = flag(share(artists, lyricists))
-	x[13] = flag(share(composers, lyricists))
+	x[7], x[8] = log1p(int32(len(composers)), true), flag(len(composers) == 0)
+	x[9], x[10] = log1p(int32(len(lyricists)), true), flag(len(lyricists) == 0)
+	x[11], x[12], x[13] = flag(share(artists, composers)), flag(share(artists, lyricists)), flag(share(composers, lyricists))
 	x[14] = flag(!hasISRC)
-	x[16] = asciiShare(s.Name)
-	x[17] = flag(isVersion(s.Name))
-
-	if !e.variant.CatalogueCounts {
-		x[18] = log1p(int64(s.Rows))
-		x[19] = log1pIf(s.Artist != "", e.artist[s.Artist])
-		x[20] = log1pOfFirst(composers, e.composer)
-		x[21] = log1pOfFirst(lyricists, e.lyricist)
-		x[22] = log1pOfFirst(ids, e.genre)
-		x[25] = log1pIf(hasISRC, e.registrant[isrc.registrant])
+	x[16], x[17] = asciiShare(s.Name), flag(version.MatchString(s.Name))
+	x[18] = log1p(s.Rows, true)
+	for i, key := range countedBy(s) {
+		x[[]int{19, 20, 21, 22, 25}[i]] = log1p(heard[key], key != "")
 	}
-	x[23] = log1pIf(s.ArtistSongs > 0, int64(s.ArtistSongs))
-	x[24] = log1pIf(s.ComposerSongs > 0, int64(s.ComposerSongs))
-
-	language := slices.Index(languages[:], s.Language)
-	if language < 0 {
-		language = len(languages)
-	}
-	x[firstLanguage+language] = 1
+	x[23], x[24] = log1p(s.ArtistSongs, s.ArtistSongs > 0), log1p(s.ComposerSongs, s.ComposerSongs > 0)
+	x[firstLanguage+indexOrEnd(languages, s.Language)] = 1
 	for _, id := range ids {
-		genre := len(genres)
-		if n, err := strconv.Atoi(id); err == nil {
-			if known := slices.Index(genres[:], n); known >= 0 {
-				genre = known
-			}
-		}
-		x[firstGenre+genre] = 1
+		x[firstGenre+indexOrEnd(genres, id)] = 1
 	}
 	if hasISRC {
-		x[15] = yearScale.clipped(float64(isrc.year))
-		country := slices.Index(countries[:], isrc.country)
-		if country < 0 {
-			country = len(countries)
-		}
-		x[firstCountry+country] = 1
-		bin := 0
-		for bin < len(yearsFrom) && isrc.year >= yearsFrom[bin] {
-			bin++
-		}
-		x[firstYear+bin] = 1
+		x[15] = scaled(float64(published), 2010, 8)
+		x[firstCountry+indexOrEnd(countries, made)] = 1
+		x[firstYear+sort.SearchInts(yearsFrom, published+1)] = 1
 	}
-
-	if !e.variant.SourceFields {
-		names := x[firstHash:]
-		hashNames(names[:artistBuckets], artists)
-		hashNames(names[artistBuckets:artistBuckets+nameBuckets], composers)
-		hashNames(names[artistBuckets+nameBuckets:], lyricists)
-	}
+	hashNames(x[firstArtist:firstComposer], artists)
+	hashNames(x[firstComposer:firstLyricist], composers)
+	hashNames(x[firstLyricist:NumFields], lyricists)
 }
 
-// standardise brings every count to mean 0 and standard deviation 1 over the
-// songs that have it, each weighed by its rows, and writes 0 where it is missing.
-func (e *encoder) standardise(f *Fields) {
-	const columns = firstLanguage - firstCount
-	var n, sum, squares [columns]float64
-	weight := func(song int) float64 {
-		if e.variant.CatalogueCounts {
-			return 1
-		}
-		return float64(e.data.Songs[song].Rows)
-	}
-	for song := range e.data.Songs {
-		w := weight(song)
-		for c, x := range f.Song(song)[firstCount:firstLanguage] {
-			if x == x {
-				n[c] += w
-				sum[c] += w * float64(x)
-			}
-		}
-	}
-	scales := f.Scales[firstCount:firstLanguage]
-	for c := range scales {
-		if n[c] > 0 {
-			scales[c].Mean = sum[c] / n[c]
-		}
-	}
-	for song := range e.data.Songs {
-		w := weight(song)
-		for c, x := range f.Song(song)[firstCount:firstLanguage] {
-			if x == x {
-				d := float64(x) - scales[c].Mean
-				squares[c] += w * d * d
-			}
-		}
-	}
-	for c := range scales {
-		// Below this, all are the same but for rounding: songs of one artist, say.
-		if d := math.Sqrt(squares[c] / n[c]); d > 1e-4 {
-			scales[c].Deviation = d
-		}
-	}
-	for song := range e.data.Songs {
-		counts := f.Song(song)[firstCount:firstLanguage]
-		for c, x := range counts {
-			if x == x {
-				counts[c] = float32((float64(x) - scales[c].Mean) / scales[c].Deviation)
-			} else {
-				counts[c] = 0
-			}
-		}
-	}
-}
-
-// encodeOrigins returns the features of where the user came upon the song, and
-// which of them a row has.
-func encodeOrigins(data *Dataset) (origin []uint16, origins [][16]float32) {
-	for _, tab := range data.Tabs {
-		for _, kind := range data.Types {
-			var x [16]float32
-			if i := slices.Index(sourceTypes[:], kind); i >= 0 {
-				x[i] = 1
-			}
-			if i := slices.Index(sourceTabs[:], tab); i >= 0 {
-				x[len(sourceTypes)+i] = 1
-			}
-			origins = append(origins, x)
-		}
-	}
-	origin = make([]uint16, len(data.Song))
-	for row := range origin {
-		origin[row] = uint16(int(data.Tab[row])*len(data.Types) + int(data.Type[row]))
-	}
-	return origin, origins
-}
-
-func (s Scale) clipped(x float64) float32 {
-	return float32(min(max((x-s.Mean)/s.Deviation, -4), 4))
+func scaled(x, mean, deviation float64) float32 {
+	return float32(min(max((x-mean)/deviation, -4), 4))
 }
 
 func flag(yes bool) float32 {
@@ -288,52 +163,36 @@ func flag(yes bool) float32 {
 	return 0
 }
 
-func log1p(n int64) float32 { return float32(math.Log1p(float64(n))) }
-
-func log1pIf(known bool, n int64) float32 {
+func log1p(n int32, known bool) float32 {
 	if !known {
-		return float32(math.NaN())
+		return missing
 	}
-	return log1p(n)
+	return float32(math.Log1p(float64(n)))
 }
 
-func log1pOfFirst(names []string, counts map[string]int64) float32 {
+// indexOrEnd is the index of x, or that of one more column for all others.
+func indexOrEnd[T comparable](all []T, x T) int {
+	if i := slices.Index(all, x); i >= 0 {
+		return i
+	}
+	return len(all)
+}
+
+func firstOf(names []string) string {
 	if len(names) == 0 {
-		return log1pIf(false, 0)
+		return ""
 	}
-	return log1p(counts[names[0]])
+	return names[0]
 }
 
-// isrcCode is what the features use of an International Standard Recording
-// Code, CCXXXYYNNNNN.
-type isrcCode struct {
-	country, registrant string
-	year                int
-}
-
-// parseISRC returns false where there is no code, or none that can be read.
-func parseISRC(code string) (isrcCode, bool) {
-	if len(code) < 7 {
-		return isrcCode{}, false
+// parseISRC is what the features use of an International Standard Recording
+// Code, CCXXXYYNNNNN. ok is false where it is missing or cannot be read.
+func parseISRC(code string) (country, registrant string, year int, ok bool) {
+	if len(code) < 7 || strings.Trim(code[5:7], "0123456789") != "" {
+		return "", "", 0, false
 	}
-	tens, units := code[5]-'0', code[6]-'0'
-	if tens > 9 || units > 9 {
-		return isrcCode{}, false
-	}
-	year := 1900 + 10*int(tens) + int(units)
-	if year <= 1917 { // the data ends in 2017
+	if year = 1900 + int(number(code[5:7])); year <= 1917 { // the data ends in 2017
 		year += 100
 	}
-	return isrcCode{code[:2], code[2:5], year}, true
-}
-
-func splitGenres(ids string) []string {
-	return strings.FieldsFunc(ids, func(r rune) bool { return r == '|' || r == ' ' })
-}
-
-func firstGenreID(ids string) string {
-	if split := splitGenres(ids); len(split) > 0 {
-		return split[0]
-	}
-	return ""
+	return code[:2], code[2:5], year, true
 }

@@ -1,245 +1,223 @@
 package kkbox
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"slices"
-	"sync"
-	"sync/atomic"
+	"math"
+	"strconv"
+	"strings"
 )
 
-// ReadOptions are how files are read. The zero value reads them from the cache
-// where that is possible, and tells nobody how far it is.
-type ReadOptions struct {
-	// Unpacker reads files that are there as 7z archives. Where it is nil, they
-	// are an error when they are to be read, and not their cache.
-	Unpacker Unpacker
-
-	// Progress, if it is not nil, is called now and then while files are read:
-	// done of total bytes of the text of a file ("train.csv") are. Files are
-	// read two or three at a time, but calls come one at a time. There are none
-	// for what comes from the cache.
-	Progress func(file string, done, total int64)
-
-	// NoCache neither looks for a cache nor leaves one.
-	NoCache bool
-}
-
-// The files, those that are needed first.
-const (
-	trainFile = iota
-	songsFile
-	extraFile
-	membersFile
-	testFile
-	truthFile
-	files
-
-	needed = testFile
-)
-
-var fileNames = []string{"train.csv", "songs.csv", "song_extra_info.csv", "members.csv", "test.csv", "truth.csv"}
-
-// Read reads the files of a folder: train.csv, songs.csv, song_extra_info.csv
-// and members.csv, as well as test.csv and truth.csv where they are there. The
-// last is not of the challenge: it has the true probability of each row of
-// synthetic data.
+// Read reads the files of a folder: train.csv, songs.csv, song_extra_info.csv,
+// and test.csv where it is there, of which the counts of songs are used.
 //
 // Every file may be there as X.csv, as X.csv in a folder X.csv, as X.csv.7z, or
 // in a zip file, either way, and is looked for in that order; 7z files take an
-// Unpacker. Columns are found by name. The folder may hold a part of the data:
-// what differs from the whole is a warning in the report.
+// Unpacker, which may be nil without them. Columns are found by name. The folder
+// may hold a part of the data: what differs from the whole is in the Notes.
 //
-// What was read is kept beside the files in [CacheFile], and read from there as
-// long as no file has another name, size or modification time. A folder that
-// cannot be written is a warning.
+// What was read is kept beside the files in contextrec.cache, and read from
+// there as long as no file has another name, size or modification time.
 //
-// The error says which file is missing, or is a [FileError] that names file,
-// line and column.
-func Read(folder string, opt ReadOptions) (*Dataset, Report, error) {
-	info, err := os.Stat(folder)
-	if err != nil {
-		return nil, Report{}, fmt.Errorf("kkbox: %w", err)
+// The error says which file is missing, or names file, line and column.
+func Read(folder string, unpacker Unpacker) (*Dataset, error) {
+	var sources []*source
+	var absent error
+	for _, name := range []string{"train.csv", "test.csv", "songs.csv", "song_extra_info.csv"} {
+		s, err := locate(folder, name)
+		if err != nil && (name != "test.csv" || !errors.Is(err, fs.ErrNotExist)) {
+			absent = errors.Join(absent, err)
+		}
+		sources = append(sources, s)
 	}
-	if !info.IsDir() {
-		return nil, Report{}, fmt.Errorf("kkbox: %s is a file, want the folder that it is in", folder)
-	}
-	fsys := os.DirFS(folder)
-	sources, err := locate(fsys, fileNames, needed)
-	if err != nil {
-		return nil, Report{}, fmt.Errorf("kkbox: %s: %w", folder, err)
+	if absent != nil {
+		return nil, fmt.Errorf("kkbox: %s: %w", folder, absent)
 	}
 	key := cacheKey(sources)
-	if !opt.NoCache {
-		if data, report, ok := loadCache(folder, key); ok {
-			report.Cached = true
-			return data, report, nil
+	if data := loadCache(folder, key); data != nil {
+		return data, nil
+	}
+	r := &reading{data: &Dataset{Types: []string{""}}, songs: map[string]int32{}}
+	for i, read := range []func(t *table) error{r.train, r.test, r.catalogue, r.extra} {
+		if sources[i] != nil {
+			if err := r.file(sources[i], unpacker, read); err != nil {
+				return nil, fmt.Errorf("kkbox: %s: %w", folder, err)
+			}
 		}
 	}
-	data, report, err := read(fsys, sources, opt)
-	if err != nil {
-		return nil, report, fmt.Errorf("kkbox: %s: %w", folder, err)
+	if err := keepCache(folder, key, r.data); err != nil {
+		r.data.Notes = append(r.data.Notes, fmt.Sprintf("the data cannot be kept for the next time: %v", err))
 	}
-	if !opt.NoCache {
-		if err := keepCache(folder, key, data, report); err != nil {
-			report.Warnings = append(report.Warnings, fmt.Sprintf("it cannot be kept for the next time: %v", err))
-		}
-	}
-	return data, report, nil
-}
-
-// ReadFS is [Read] of the files in the root of a file system, without a cache.
-func ReadFS(fsys fs.FS, opt ReadOptions) (*Dataset, Report, error) {
-	sources, err := locate(fsys, fileNames, needed)
-	if err != nil {
-		return nil, Report{}, fmt.Errorf("kkbox: %w", err)
-	}
-	data, report, err := read(fsys, sources, opt)
-	if err != nil {
-		return nil, report, fmt.Errorf("kkbox: %w", err)
-	}
-	return data, report, nil
+	return r.data, nil
 }
 
 // reading is one reading of all files.
 type reading struct {
-	fsys     fs.FS
-	sources  []*fileForm
-	unpacker Unpacker
-	progress func(file string, done, total int64)
-	reports  []*FileReport // nil where there is no file
+	data  *Dataset
+	songs map[string]int32 // indices by id
 }
 
-func read(fsys fs.FS, sources []*fileForm, opt ReadOptions) (*Dataset, Report, error) {
-	r := &reading{fsys: fsys, sources: sources, unpacker: opt.Unpacker, reports: make([]*FileReport, files)}
-	if opt.Progress != nil {
-		var one sync.Mutex
-		r.progress = func(file string, done, total int64) {
-			one.Lock()
-			defer one.Unlock()
-			opt.Progress(file, done, total)
-		}
+// file reads a file and notes what it has.
+func (r *reading) file(s *source, u Unpacker, read func(t *table) error) error {
+	text, closers, err := s.open(u)
+	for _, c := range closers {
+		defer c.Close()
 	}
-	// The files of songs and members are read for what the rows name alone, so
-	// the rows come first.
-	var train, test rowTable
-	var truth []float32
-	err := atOnce(
-		func(stop *atomic.Bool) error { return r.rows(trainFile, &train, stop) },
-		func(stop *atomic.Bool) error { return r.rows(testFile, &test, stop) },
-		func(stop *atomic.Bool) error { return r.truth(&truth, stop) },
-	)
 	if err != nil {
-		return nil, Report{}, err
+		return fmt.Errorf("%s: %w", s.path(), err)
 	}
-	read := r.reports[trainFile].Rows
-	if read == 0 {
-		return nil, Report{}, &FileError{File: sources[trainFile].path(), Err: errors.New("has no rows")}
-	}
-	if sources[truthFile] != nil && len(truth) != read {
-		return nil, Report{}, &FileError{File: sources[truthFile].path(), Err: fmt.Errorf("has %d rows, want one for each of the %d of %s", len(truth), read, sources[trainFile].path())}
-	}
-	data := &Dataset{Probability: truth}
-	r.reports[trainFile].Duplicates = train.dropDuplicates(data)
-	trainSongs := len(train.songs.ids)
-	index := merge(data, &train, &test)
-	songs := songTable{songs: data.Songs, index: index}
-	err = atOnce(
-		func(stop *atomic.Bool) error { return r.songs(&songs, stop) },
-		func(stop *atomic.Bool) error { return r.extra(&songs, stop) },
-		func(stop *atomic.Bool) error { return r.members(data, train.users.index, stop) },
-	)
-	if err != nil {
-		return nil, Report{}, err
-	}
-	data.CatalogueSize = r.reports[songsFile].Rows
-	return data, newReport(data, trainSongs, r.reports), nil
-}
-
-// atOnce runs functions side by side and returns the error of the first that
-// has one, in the order of the arguments. It stops those after it.
-func atOnce(all ...func(stop *atomic.Bool) error) error {
-	stops := make([]atomic.Bool, len(all))
-	errs := make([]error, len(all))
-	var group sync.WaitGroup
-	for i, f := range all {
-		group.Go(func() {
-			if errs[i] = f(&stops[i]); errs[i] != nil {
-				for j := range stops[i+1:] {
-					stops[i+1+j].Store(true)
-				}
-			}
-		})
-	}
-	group.Wait()
-	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
-	if i < 0 {
-		return nil
-	}
-	return errs[i]
-}
-
-// each reads the records of a file and calls f with every one. It does nothing
-// where there is no file. A record that the file ends within is left out.
-func (r *reading) each(file int, stop *atomic.Bool, columns []string, f func(*table, *FileReport) error) error {
-	s := r.sources[file]
-	if s == nil {
-		return nil
-	}
-	text, total, err := s.open(r.fsys, r.unpacker)
-	if err != nil {
+	t := &table{path: s.path(), text: bufio.NewReaderSize(text, 1<<16)}
+	if err := read(t); err != nil {
 		return err
 	}
-	defer text.Close()
-	t, err := newTable(s.path(), &watched{text: text, name: s.name, total: total, progress: r.progress, stop: stop}, columns...)
-	if err != nil {
-		return err
-	}
-	report := &FileReport{Name: s.name, Path: s.path(), ByteOrderMark: t.byteOrder, CarriageReturns: t.returns}
-	r.reports[file] = report
-	for {
-		ok, err := t.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if t.ragged() {
-			report.Ragged++
-		}
-		if t.cutOff() {
-			report.CutOff = true
-			break
-		}
-		report.Rows++
-		if err := f(t, report); err != nil {
-			return err
+	note := func(n int, format string) {
+		if n > 0 {
+			r.data.Notes = append(r.data.Notes, s.path()+": "+fmt.Sprintf(format, n))
 		}
 	}
-	report.Stray = t.stray
+	// Rows of the data of the challenge, as public write-ups have them.
+	published := map[string]int{"train.csv": 7_377_418, "test.csv": 2_556_790, "songs.csv": 2_296_320, "song_extra_info.csv": 2_295_971}[s.name]
+	note(t.rows, fmt.Sprintf("%%d rows, where the data of the challenge has %d", published))
+	if t.cutOff {
+		note(t.line, "warning: it ends within line %d, which is left out")
+	}
+	note(t.empty, "warning: %d records without any value are left out")
+	note(t.ragged, "warning: %d records have another number of fields than the header")
+	note(t.stray, "warning: the quotes of %d records do not close, and are taken as they stand")
+	note(t.unreadable, "warning: %d values cannot be read and are taken as missing")
 	return nil
 }
 
-// watched tells how much was read, and can be stopped.
-type watched struct {
-	text        io.Reader
-	name        string
-	done, total int64
-	progress    func(file string, done, total int64)
-	stop        *atomic.Bool
+// song returns the index of a song that has a row.
+func (r *reading) song(id string) int32 {
+	at, ok := r.songs[id]
+	if !ok {
+		at = int32(len(r.data.Songs))
+		id = strings.Clone(id)
+		r.songs[id] = at
+		r.data.Songs = append(r.data.Songs, Song{ID: id})
+	}
+	r.data.Songs[at].Rows++
+	return at
 }
 
-func (w *watched) Read(p []byte) (int, error) {
-	if w.stop.Load() {
-		return 0, errStopped
+func (r *reading) train(t *table) error {
+	d, users, types := r.data, map[string]int32{}, map[string]int{"": 0}
+	sum := 0
+	err := t.each([]string{"msno", "song_id", "source_type", "target"}, func(v []string) error {
+		target, ok := integer(v[3])
+		user, known := users[v[0]]
+		kind, usual := types[v[2]]
+		switch {
+		case v[0] == "" || v[1] == "":
+			return t.wrong("", fmt.Errorf("msno is %q and song_id is %q, want two ids", v[0], v[1]))
+		case !ok || target < 0 || target > 1:
+			return t.wrong("target", fmt.Errorf("is %.200q, want 0 or 1", v[3]))
+		case !usual && len(types) > math.MaxUint8:
+			return t.wrong("source_type", fmt.Errorf("is %.200q, after 255 other values", v[2]))
+		}
+		if !known {
+			user = int32(len(d.Users))
+			d.Users = append(d.Users, strings.Clone(v[0]))
+			users[d.Users[user]] = user
+		}
+		if !usual {
+			kind = len(types)
+			d.Types = append(d.Types, strings.Clone(v[2]))
+			types[d.Types[kind]] = kind
+		}
+		d.User, d.Song = append(d.User, user), append(d.Song, r.song(v[1]))
+		d.Target, d.Type = append(d.Target, uint8(target)), append(d.Type, uint8(kind))
+		sum += int(target)
+		return nil
+	})
+	if err == nil && t.rows == 0 {
+		return fmt.Errorf("%s: has no rows", t.path)
 	}
-	n, err := w.text.Read(p)
-	if w.done += int64(n); w.progress != nil && n > 0 {
-		w.progress(w.name, w.done, w.total)
+	d.Notes = append(d.Notes, fmt.Sprintf("the mean of the target is %.4f, where the data of the challenge has 0.5035", float64(sum)/float64(t.rows)))
+	return err
+}
+
+func (r *reading) test(t *table) error {
+	return t.each([]string{"song_id"}, func(v []string) error {
+		if v[0] != "" {
+			r.song(v[0])
+		}
+		return nil
+	})
+}
+
+// catalogue reads songs.csv: of the songs of the rows all, of the others how many
+// an artist and a composer has.
+func (r *reading) catalogue(t *table) error {
+	artists, composers := map[string]int32{}, map[string]int32{}
+	columns := []string{"song_length", "language", "genre_ids", "artist_name", "composer", "lyricist", "song_id"}
+	err := t.each(columns, func(v []string) error {
+		artists[v[3]]++
+		composers[firstOf(creatorNames(v[4]))]++
+		at, ok := r.songs[v[6]]
+		if !ok || r.data.Songs[at].Listed {
+			return nil
+		}
+		song := &r.data.Songs[at]
+		song.Listed = true
+		song.Length, song.Language = int32(t.number(v[0], 0, math.MaxInt32)), int16(t.number(v[1], math.MinInt16, math.MaxInt16))
+		for i, text := range []*string{&song.Genres, &song.Artist, &song.Composer, &song.Lyricist} {
+			*text = strings.Clone(v[2+i])
+		}
+		return nil
+	})
+	delete(artists, "")
+	delete(composers, "")
+	unlisted := int32(0)
+	for i := range r.data.Songs {
+		song := &r.data.Songs[i]
+		song.ArtistSongs, song.ComposerSongs = artists[song.Artist], composers[firstOf(creatorNames(song.Composer))]
+		if !song.Listed {
+			unlisted += song.Rows
+		}
 	}
-	return n, err
+	r.data.Notes = append(r.data.Notes, fmt.Sprintf("%d rows have a song that songs.csv does not have", unlisted))
+	return err
+}
+
+func (r *reading) extra(t *table) error {
+	return t.each([]string{"song_id", "name", "isrc"}, func(v []string) error {
+		at, ok := r.songs[v[0]]
+		if !ok || r.data.Songs[at].Name+r.data.Songs[at].ISRC != "" {
+			return nil
+		}
+		song := &r.data.Songs[at]
+		song.Name = strings.Clone(v[1])
+		if _, _, _, ok := parseISRC(v[2]); ok {
+			song.ISRC = strings.Clone(v[2])
+		} else if v[2] != "" {
+			t.unreadable++
+		}
+		return nil
+	})
+}
+
+// number reads a whole number within bounds. One that is missing, or cannot be
+// read, which is counted, is 0.
+func (t *table) number(text string, least, most int64) int64 {
+	n, ok := integer(text)
+	if ok && n >= least && n <= most {
+		return n
+	}
+	if text != "" {
+		t.unreadable++
+	}
+	return 0
+}
+
+// integer reads a whole number, which may be written as a float is: 3.0, 2.4e5.
+func integer(text string) (int64, bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
 }

@@ -1,161 +1,369 @@
 package kkbox
 
 import (
-	"bufio"
 	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/contextrec/contextrec/envs"
 )
 
-// Synthetic declares a data set with the form and the published statistics of
-// the KKBox challenge's, for all who do not have the real one. Write and Files
-// give it as files that Read takes for the real ones.
-//
-// A set of U users is what a sample of U of the 30,755 users of the real
-// train.csv would be: about 240 rows a user, of songs drawn by one law of
-// popularity whatever U. So 3,000 users hear about 100,000 different songs, and
-// 30,755 about 345,000, where the real ones hear 359,966. songs.csv has 2,296,320
-// rows at full size and in proportion to U to the power of 0.8 otherwise.
-//
-// At full size the files take 1.8 GB, those of 3,000 users 0.2 GB.
+// Synthetic makes a data set with the published statistics of the KKBox data, for
+// all who do not have it. A set of U users, 1 to 200,000, is what a sample of U of
+// the 30,755 users of the real train.csv would be: about 240 rows a user, and
+// songs drawn by one law of popularity whatever U. It has no test.csv.
 //
 // The law of the target is a logistic one,
 //
-//	logit P(again) = user + source + song's fields + artist + song + popularity + taste of the user · traits of the song + habit of the user with the source + time + noise
+//	logit P(again) = user + source_type + song's fields + artist + song + popularity + taste of the user · traits of the song + habit of the user with the source_type + time + noise
 //
-// whose terms are normal, or are found by matching the published means of the
-// target by source, language, country and year of a song, counts of its genres,
-// composers and lyricists, and time, and for each user a rate of its own. The
-// probability that a row's target was drawn with is in truth.csv, which real
-// data has no counterpart of.
-//
-// The same settings give the same files, byte for byte. The zero value is the
-// set that the experiments play on without real data.
-type Synthetic struct {
-	Users int    // of train.csv; default 3000, at most 200000
-	Seed  uint64 // default 1
+// The terms of user, source_type, time and the song's fields are found such that
+// the means of the target are the published ones; the others are normal. The same
+// settings give the same data.
+func Synthetic(users int, seed uint64) (*Dataset, error) {
+	if users < 1 || users > 200_000 {
+		return nil, fmt.Errorf("kkbox: Source.Users is %d, want 1 to 200000", users)
+	}
+	g := &generator{seed: seed, rng: envs.NewRand(seed, "kkbox/synthetic"), law: readLaw()}
+	g.drawArtists(max(1000, int(fullSongs*math.Pow(float64(users)/fullUsers, .7))))
+	g.drawSongs()
+	rates := g.drawRows(users)
+	slices.SortFunc(g.rows, func(a, b madeRow) int { return cmp.Compare(a.time, b.time) })
+	for i := range g.rows {
+		g.rows[i].level[0] = uint8(i * len(g.law["time"].mean) / len(g.rows))
+	}
+	g.fit(rates)
+	return g.dataset(users), nil
 }
 
-const mostUsers = 200_000
+// Of the real train.csv and songs.csv.
+const (
+	fullUsers = 30_755
+	fullSongs = 2_296_320
+	rowMean   = 0.5035 // of the target
+)
 
-func (s Synthetic) withDefaults() Synthetic {
-	s.Users = cmp.Or(s.Users, 3000)
-	s.Seed = cmp.Or(s.Seed, 1)
-	return s
+// Standard deviations of the terms of the target's logit that no published mean
+// fixes, and the like. They are ours, such that models reach the published AUCs.
+const (
+	artistSpread     = .28
+	songSpread       = .20
+	habitSpread      = .45
+	noiseSpread      = .20
+	popularityEffect = .18 // by 1 of log1p(rows)
+
+	clusterMatch  = .72 // of the taste with language, genre and years
+	artistMatch   = .60
+	songMatch     = .30
+	concentration = 4   // how many rows of the usual mix a user's first row is worth, in the user's mix
+	sameArtist    = .20 // rows with a song of an artist whom the user heard before
+)
+
+// Fields with published means, levels of which a row has, and with which
+// probability a song has that of its artist.
+var (
+	levelFields = [...]string{"time", "type", "language", "country", "genre", "year", "genres", "composers", "lyricists"}
+	asArtist    = [...]float64{country: .85, genre: .75, year: .60, lyricists: 0}
+)
+
+const kind, language, country, genre, year, genreIDs, composers, lyricists = 1, 2, 3, 4, 5, 6, 7, 8
+
+// generator is a set in the making. Songs go by rank of popularity.
+type generator struct {
+	seed    uint64
+	rng     *rand.Rand
+	law     map[string]*field
+	songs   []madeSong
+	artists []madeArtist // of a language together, the first of them various ones
+	first   []int        // by language, the number of its first artist; and their number
+
+	byArtist []int32   // songs, those of an artist together
+	weight   []float64 // of them, cumulative
+	from     []int     // by artist, the first of its songs in byArtist; and their number
+
+	rows []madeRow
 }
 
-func (s Synthetic) check() error {
-	if s.Users < 1 || s.Users > mostUsers {
-		return fmt.Errorf("kkbox: Synthetic.Users is %d, want 1 to %d", s.Users, mostUsers)
-	}
-	return nil
+type madeArtist struct {
+	name   string
+	place  [len(levelFields)]float64 // in the laws of the fields
+	effect float64
+	traits traits
 }
 
-// MarshalJSON writes the settings with the defaults filled in, so that a
-// recorded declaration says what was run.
-func (s Synthetic) MarshalJSON() ([]byte, error) {
-	type plain Synthetic
-	return json.Marshal(plain(s.withDefaults()))
+type madeSong struct {
+	artist int
+	level  [len(levelFields)]uint8
+	effect float64
+	traits traits
 }
 
-// Write makes the set and writes it to the folder, which is made if there is
-// none: train.csv, test.csv, songs.csv, song_extra_info.csv, members.csv and
-// truth.csv, whose rows are the probabilities of train.csv's targets, under the
-// header "probability".
-//
-// All files get their names once all are written; files of an earlier synthetic
-// set are replaced. A folder that has a train.csv without a truth.csv holds real
-// data, and Write returns an error instead of replacing it.
-//
-// Progress, where it is not nil, is told now and then how many lines are
-// written, of how many. When ctx ends, Write returns its error soon, and leaves
-// the folder as it was.
-func (s Synthetic) Write(ctx context.Context, folder string, progress func(done, total int64)) (err error) {
-	s = s.withDefaults()
-	if err := s.check(); err != nil {
-		return err
+type madeRow struct {
+	user, song  int32
+	level       [len(levelFields)]uint8
+	time        float64 // from 0 to 1
+	base        float64 // the normal terms of the logit
+	probability float64
+}
+
+// traits are what tastes and songs meet in.
+type traits [4]float64
+
+func (g *generator) traits(spread float64) (t traits) {
+	for j := range t {
+		t[j] = spread / 2 * g.rng.NormFloat64()
 	}
-	if isFile(filepath.Join(folder, "train.csv")) && !isFile(filepath.Join(folder, "truth.csv")) {
-		return fmt.Errorf("kkbox: %s has a train.csv that is not a synthetic one, and it is not replaced", folder)
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return fmt.Errorf("kkbox: synthetic set: %w", err)
-	}
-	var temporary, final []string
-	defer func() {
-		if err != nil {
-			for _, name := range temporary {
-				os.Remove(name)
+	return t
+}
+
+func (g *generator) drawArtists(songs int) {
+	const artistsBySong = .1
+	for l, share := range g.law["language"].share {
+		g.first = append(g.first, len(g.artists))
+		for i := range 2 + int(artistsBySong*share*float64(songs)) {
+			a := madeArtist{name: newName(scripts[l], g.rng), effect: artistSpread * g.rng.NormFloat64(), traits: g.traits(artistMatch)}
+			for f := range a.place {
+				a.place[f] = g.rng.Float64()
 			}
-			err = fmt.Errorf("kkbox: synthetic set: %w", err)
-		}
-	}()
-	set, err := s.draw(ctx)
-	if err != nil {
-		return err
-	}
-	err = set.write(ctx, func(name string, _ int, content func(io.Writer) error) error {
-		f, err := os.CreateTemp(folder, "."+name+".*")
-		if err != nil {
-			return err
-		}
-		temporary, final = append(temporary, f.Name()), append(final, filepath.Join(folder, name))
-		w := bufio.NewWriterSize(f, 1<<20)
-		if err := cmp.Or(content(w), w.Flush(), f.Chmod(0o644), f.Close()); err != nil {
-			f.Close()
-			return err
-		}
-		return nil
-	}, progress)
-	if err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	// No train.csv is ever beside files of another set, whatever happens here.
-	if err := os.Remove(filepath.Join(folder, "train.csv")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for i, name := range temporary {
-		if err := os.Rename(name, final[i]); err != nil {
-			return err
+			if i == 0 {
+				a.name = "Various Artists"
+			} else if scripts[l] == 1 && g.rng.Float64() < .3 {
+				a.name += " (" + newName(0, g.rng) + ")"
+			}
+			g.artists = append(g.artists, a)
 		}
 	}
-	return nil
+	g.first = append(g.first, len(g.artists))
+	g.songs = make([]madeSong, songs)
 }
 
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && !info.IsDir()
+func (g *generator) drawSongs() {
+	rng, weights := g.rng, make([]float64, len(g.songs))
+	ranks, rows := g.law["song rows"].knots(math.Log)
+	g.from = make([]int, len(g.artists)+1)
+	for i := range g.songs {
+		s := &g.songs[i]
+		l := g.law["language"].draw(0, rng.Float64())
+		// The sizes of artists go as 1/(k+20). Various artists have 1 of 25 songs.
+		known := float64(g.first[l+1]-g.first[l]-1) / 20
+		k := 1 + int(20*math.Pow(known+1, math.Pow(rng.Float64(), 1.4))-20)
+		if rng.Float64() < .04 {
+			k = 0
+		}
+		s.artist = g.first[l] + k
+		artist := &g.artists[s.artist]
+		s.level[language] = l
+		for f := country; f < len(levelFields); f++ {
+			q := rng.Float64()
+			if k > 0 && rng.Float64() < asArtist[f] {
+				q = artist.place[f]
+			}
+			s.level[f] = g.law[levelFields[f]].draw(l, q)
+		}
+		if g.value(country, s) == "" {
+			s.level[year] = 0 // the ISRC has both
+		}
+		heard := math.Exp(interpolate(math.Log(float64(i+1)), ranks, rows))
+		// Users who have heard the popular songs go on to others: this makes up for it.
+		weights[i] = math.Pow(-math.Log(1-2*heard/fullUsers), 1.03)
+		s.effect = artist.effect + songSpread*rng.NormFloat64() + popularityEffect*math.Log1p(heard)
+		s.traits = g.traits(songMatch)
+		for j, x := range artist.traits {
+			s.traits[j] += x
+		}
+		era := sort.SearchInts([]int{1, 4, 9, 19}, int(s.level[year]))      // unknown, from 2015, 2010, 2000, before
+		for shift, level := range []int{int(l), int(s.level[genre]), era} { // eight levels of each differ
+			s.traits[(level+shift)%4] += clusterMatch / math.Sqrt(3) * float64(1-level/4%2*2)
+		}
+		g.from[s.artist+1]++
+	}
+	for a := range g.artists {
+		g.from[a+1] += g.from[a]
+	}
+	g.byArtist, g.weight = make([]int32, len(g.songs)), make([]float64, len(g.songs))
+	next := slices.Clone(g.from)
+	for i, s := range g.songs {
+		g.byArtist[next[s.artist]] = int32(i)
+		next[s.artist]++
+	}
+	sum := 0.
+	for at, song := range g.byArtist {
+		sum += weights[song]
+		g.weight[at] = sum
+	}
 }
 
-// Files makes the set in memory, for ReadFS: about 50 kB a user.
-func (s Synthetic) Files() (fs.FS, error) {
-	s = s.withDefaults()
-	if err := s.check(); err != nil {
-		return nil, err
+func (g *generator) value(f int, s *madeSong) string { return g.law[levelFields[f]].values[s.level[f]] }
+
+// drawSong draws a song of some artists by popularity, any song if they have none.
+func (g *generator) drawSong(artist, end int) int32 {
+	from, to := g.from[artist], g.from[end]
+	if from == to {
+		return int32(g.rng.IntN(len(g.songs)))
 	}
-	files := memory{}
-	ctx := context.Background()
-	set, err := s.draw(ctx)
-	if err != nil {
-		return nil, err
+	low := 0.
+	if from > 0 {
+		low = g.weight[from-1]
 	}
-	err = set.write(ctx, func(name string, size int, content func(io.Writer) error) error {
-		b := make(blob, 0, size+1<<12)
-		err := content(&b)
-		files[name] = b
-		return err
-	}, nil)
-	if err != nil {
-		return nil, err
+	x := low + g.rng.Float64()*(g.weight[to-1]-low)
+	return g.byArtist[min(from+sort.SearchFloat64s(g.weight[from:to], x), to-1)]
+}
+
+// drawRows draws what each user hears, and where, and returns the users' rates:
+// how often they listen again. Rates rise with the rows, but users on trial
+// hardly listen again. The numbers of rows are spread evenly over their law, so
+// that a small set has the shape of a large one.
+//
+// A user hears no song twice. Sources and languages are those of an earlier row
+// of the user ever more often (Pólya's urn), so that every user has a mix, and
+// all together the usual one.
+func (g *generator) drawRows(users int) []float64 {
+	rng, rates := g.rng, make([]float64, users)
+	counts, below := g.law["user rows"].knots(func(x float64) float64 { return x })
+	heard := make([]int32, len(g.songs)) // the last user, from 1, who heard the song
+	for u, place := range rng.Perm(users) {
+		rows := math.Round(interpolate((float64(place)+.5)/float64(users), below, counts))
+		rows = min(max(rows, 1), float64(len(g.songs)/3))
+		rates[u] = sigmoid(-.61 + .105*math.Log(rows) + 2.35/math.Sqrt(5+rows/150)*rng.NormFloat64())
+		if rng.Float64() < .83/(1+math.Exp((math.Log(rows)-2.45)/.5)) {
+			rates[u] = sigmoid(-6 + 2*rng.NormFloat64())
+		}
+		taste, joined := g.traits(2), max(0, 4*rng.Float64()-3)
+		habits := make([]float64, len(g.law["type"].values))
+		for k := range habits {
+			habits[k] = habitSpread * rng.NormFloat64()
+		}
+		from := len(g.rows)
+		for k := range int(rows) {
+			// earlier is a row of the user, or nil for something new.
+			earlier := func() *madeRow {
+				if rng.Float64()*(float64(k)+concentration) < concentration {
+					return nil
+				}
+				return &g.rows[from+rng.IntN(k)]
+			}
+			row := madeRow{user: int32(u), time: joined + (1-joined)*rng.Float64()}
+			l := g.law["language"].draw(0, rng.Float64())
+			if r := earlier(); r != nil {
+				l = r.level[language]
+			}
+			row.song = g.drawSong(g.first[l], g.first[l+1])
+			if r := earlier(); r != nil && rng.Float64() < sameArtist && !slices.Contains(g.first, g.songs[r.song].artist) {
+				row.song = g.drawSong(g.songs[r.song].artist, g.songs[r.song].artist+1)
+			}
+			for try := 0; heard[row.song] == int32(u+1); try++ {
+				if row.song = g.drawSong(g.first[l], g.first[l+1]); try > 20 {
+					row.song = int32(rng.IntN(len(heard)))
+				}
+			}
+			heard[row.song] = int32(u + 1)
+			s := &g.songs[row.song]
+			row.level = s.level
+			row.level[kind] = g.law["type"].draw(0, rng.Float64())
+			if r := earlier(); r != nil {
+				row.level[kind] = r.level[kind]
+			}
+			row.base = s.effect + habits[row.level[kind]] + noiseSpread*rng.NormFloat64()
+			for j, x := range taste {
+				row.base += x * s.traits[j]
+			}
+			g.rows = append(g.rows, row)
+		}
 	}
-	return files, nil
+	return rates
+}
+
+// dataset draws the targets and writes out what users and songs are.
+func (g *generator) dataset(users int) *Dataset {
+	d := &Dataset{Types: g.law["type"].values, Notes: []string{"the data is synthetic: the true probabilities are known"}}
+	artistSongs, composerSongs := map[string]int32{}, map[string]int32{}
+	for i := range g.songs {
+		song := g.write(i)
+		artistSongs[song.Artist]++
+		composerSongs[firstOf(creatorNames(song.Composer))]++
+	}
+	delete(composerSongs, "")
+	songOf, userOf := make([]int32, len(g.songs)), make([]int32, users) // from 1
+	for _, row := range g.rows {
+		if songOf[row.song] == 0 {
+			song := g.write(int(row.song))
+			song.ArtistSongs, song.ComposerSongs = artistSongs[song.Artist], composerSongs[firstOf(creatorNames(song.Composer))]
+			d.Songs = append(d.Songs, song)
+			songOf[row.song] = int32(len(d.Songs))
+		}
+		if userOf[row.user] == 0 {
+			d.Users = append(d.Users, newID("user", g.seed, int(row.user)))
+			userOf[row.user] = int32(len(d.Users))
+		}
+		d.User, d.Song = append(d.User, userOf[row.user]-1), append(d.Song, songOf[row.song]-1)
+		d.Songs[songOf[row.song]-1].Rows++
+		d.Type, d.Probability = append(d.Type, row.level[kind]), append(d.Probability, float32(row.probability))
+		d.Target = append(d.Target, uint8(flag(g.rng.Float64() < row.probability)))
+	}
+	return d
+}
+
+// newID is a msno or a song_id: 32 bytes in base64.
+func newID(kind string, seed uint64, number int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", kind, seed, number))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// write is a song as the files have it.
+func (g *generator) write(at int) Song {
+	s, rng := &g.songs[at], rand.New(rand.NewPCG(g.seed, uint64(at)))
+	l := s.level[language]
+	// credits are the artist often, or else one of those of the language, of whom
+	// the first write most.
+	credits := func(f int) string {
+		var all []string
+		for range int(number(g.value(f, s))) {
+			pool := float64(g.first[l+1]-g.first[l]-1) / 8
+			a := g.first[l] + 1 + int(8*math.Pow(pool+1, math.Pow(rng.Float64(), 1.5))-8)
+			if rng.Float64() < .3 && s.artist > g.first[l] {
+				a = s.artist
+			}
+			all = append(all, g.artists[a].name)
+		}
+		return strings.Join(all, "|")
+	}
+	song := Song{ID: newID("song", g.seed, at), Listed: true, Artist: g.artists[s.artist].name, Genres: g.value(genre, s)}
+	song.Composer, song.Lyricist = credits(composers), credits(lyricists)
+	song.Language = int16(number(g.value(language, s)))
+	song.Length = int32(math.Exp(12.383 + .24*rng.NormFloat64()))
+	for n := number(g.value(genreIDs, s)); n > 1 && song.Genres != ""; n-- {
+		song.Genres += "|" + g.law["genre"].values[g.law["genre"].draw(l, rng.Float64())]
+	}
+	song.Name = newName(scripts[l], rng)
+	song.Name += []string{" (Live)", " (feat. Ray)", "", "", "", "", "", "", "", ""}[rng.IntN(10)]
+	if country := g.value(country, s); country != "" {
+		song.ISRC = fmt.Sprintf("%sA%02d%s%05d", country, s.artist%97, g.value(year, s)[2:], rng.IntN(3000))
+	}
+	return song
+}
+
+// Syllables of names, Latin, Chinese, Korean and Japanese, and which of them the
+// languages of law.tsv have.
+var (
+	syllables = [][]string{
+		strings.Fields("Ber Cal Dar El Fen Gar Hol Jen Kar Lam Mor Nor Per Ral San Tor Ver Wil Zan Bran Ton Ley Man Son Field Dale Ford Wood Mont Rick Ka Mi Ra Lo"),
+		strings.Split("陳林黃張李王吳劉蔡楊許鄭謝洪郭邱曾廖賴徐周葉蘇莊呂江何蕭羅高潘簡朱鍾游彭詹胡施沈傑倫信哲宗緯俊宏惠妹佳瑩怡君志明淑芬雅婷", ""),
+		strings.Split("김이박최정강조윤장임한오서신권황안송전홍민준도하은지우주원시현예수아진영호성재훈태연경미선희혜인규석동철상욱", ""),
+		strings.Split("佐鈴高田渡伊山中小加吉松井木林清斎藤橋本村石川原あいうえおかきくけこさしすせそアイウエオカキクケコサシスセソ", ""),
+	}
+	scripts = []int{1, 0, 2, 0, 3, 1, 1, 0, 0, 0}
+)
+
+func newName(script int, rng *rand.Rand) string {
+	var parts []string
+	for range 3 {
+		parts = append(parts, syllables[script][rng.IntN(len(syllables[script]))])
+	}
+	return strings.Join(parts, []string{" ", "", "", ""}[script])
 }
