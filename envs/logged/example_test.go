@@ -10,8 +10,8 @@ import (
 	"github.com/contextrec/contextrec/envs/logged"
 )
 
-// A shop that recommends one of two teas has logged six customers. It learns from
-// the first three and asks what the policy would have sold to the others.
+// A shop that recommends teas has logged six customers. It learns from the first three and asks
+// what the policy would have sold to the others.
 func Example() {
 	const file = `decision,customer,chosen,reward,propensity,sweetness
 1,ann,1,1,0.5,0.9
@@ -20,33 +20,30 @@ func Example() {
 2,bob,1,0,0.5,0.1
 3,cid,1,1,0.75,0.7
 3,cid,0,,,0.3
-4,dan,1,0,0.5,0.4
+4,dan,1,0,0.25,0.4
 4,dan,0,,,0.6
+4,dan,0,,,0.3
 5,eve,1,1,0.25,0.9
 5,eve,0,,,0.1
 6,fay,0,,,0.5
-6,fay,1,1,0.5,0.8
+6,fay,1,0,0.5,0.8
 `
 	all, err := logged.Read(strings.NewReader(file), "teas.csv", logged.Format{User: "customer"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	train, test := all.Split(0.5)
-	if err := test.CheckEvaluable(); err != nil { // before anything is trained
-		log.Fatal(err)
-	}
 	policy, err := logged.Train(context.Background(), train, baselines.LinUCB{Alpha: 0.1}, []uint64{1})
 	if err != nil {
 		log.Fatal(err)
 	}
-	found, err := logged.Evaluate(context.Background(), test, policy, 1, 1)
+	found, err := logged.Evaluate(context.Background(), test, policy, 1)
 	if err != nil {
 		log.Fatal(err)
 	}
-	e := found.SelfNormalised()
 	fmt.Println("weights", found.Weight)
-	fmt.Printf("%.2f sold a customer, the shop %.2f\n", e.Mean, found.Logged().Mean)
+	fmt.Printf("%.2f sold a customer, the shop %.2f\n", found.SelfNormalised().Mean, test.Mean().Mean)
 	// Output:
 	// weights [0 4 2]
-	// 1.00 sold a customer, the shop 0.67
+	// 0.67 sold a customer, the shop 0.33
 }
