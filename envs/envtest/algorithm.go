@@ -2,10 +2,8 @@ package envtest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,31 +13,29 @@ import (
 
 // CheckAlgorithm checks what package envs promises of algorithms, with policies
 // that play p, which should itself keep the promises of problems. Most checks play
-// sets of varying size, with NaN beyond it. The choices of a policy that is
-// Probable are held against 20,000 draws of Act on observations that it learns
-// between.
+// sets of varying size, with NaN beyond it. The probabilities of a policy are held
+// against 20,000 draws of Act, 250 an observation, between which it learns.
 //
 // steps is how long most checks play; default 80. It should be more than the
-// steps until learning changes the choices. All checks together play 150 times as
+// steps until learning changes the choices. All checks together play 120 times as
 // many steps of one run.
 func CheckAlgorithm(a envs.Algorithm, p envs.Problem, steps ...int) []Check {
-	c := algorithmChecks{a: a, p: p, spec: p.Spec(), varied: offered{p, p.Spec().Candidates, true}, steps: 80}
+	c := algorithmChecks{a: a, p: p, spec: p.Spec(), varied: offered{p, p.Spec().Candidates, false}, steps: 80}
 	if len(steps) > 0 {
 		c.steps = steps[0]
 	}
 	return check([]promise{
-		{"actions are candidates", func() error { _, err := play(a, c.varied, firstSeeds(3), c.steps, nil); return err }},
-		{"a run depends on its seed alone: 20 runs are 7 and 13", func() error { return stacked(a, p, c.steps) }},
-		{"arguments are neither changed nor kept", c.arguments},
-		{"neither what is beyond a set nor codes matter", c.padding},
-		{"one candidate is a set", func() error { _, err := play(a, offered{p, 1, true}, firstSeeds(2), c.steps, nil); return err }},
+		{"actions are candidates", func() { play(a, c.varied, seeds(3), c.steps) }},
+		{"a run depends on its seed alone: 20 runs are 7 and 13", func() { stacked(a, p, c.steps) }},
+		{"neither what is beyond a set, nor codes, nor old arguments matter", c.padding},
+		{"one candidate is a set", func() { play(a, offered{p, 1, false}, seeds(2), c.steps) }},
 		{"the choice among equals is random", c.ties},
 		{"probabilities are those of Act", c.probabilities},
 		{"a policy that was saved and loaded goes on as before", c.saving},
 		{"bad specs and no seed are errors", c.specs},
 		{"wrong shapes panic", c.refusals},
 		{"NaN is an error that names the run", c.nan},
-		{"the declaration has a JSON form", func() error { _, err := json.Marshal(a); return err }},
+		{"the declaration has a JSON form", func() { must(json.Marshal(a)) }},
 	})
 }
 
@@ -55,7 +51,7 @@ type algorithmChecks struct {
 type offered struct {
 	envs.Problem
 	width int  // M
-	codes bool // where the problem has them
+	harsh bool // without codes, and an observation is overwritten as soon as it may be
 }
 
 func (p offered) Spec() envs.Spec {
@@ -65,11 +61,7 @@ func (p offered) Spec() envs.Spec {
 }
 
 func (p offered) New(seeds []uint64) (envs.Environment, error) {
-	env, err := p.Problem.New(seeds)
-	if err != nil {
-		return nil, err
-	}
-	e := &offering{Environment: env, p: p}
+	e := &offering{Environment: must(p.Problem.New(seeds)), p: p}
 	for _, seed := range seeds {
 		e.sizes = append(e.sizes, rand.New(rand.NewPCG(seed, 77)))
 	}
@@ -79,17 +71,20 @@ func (p offered) New(seeds []uint64) (envs.Environment, error) {
 
 type offering struct {
 	envs.Environment
-	p     offered
-	sizes []*rand.Rand // [R]
-	now   envs.Observation
+	p             offered
+	sizes         []*rand.Rand // [R]
+	now, previous envs.Observation
 }
 
 func (e *offering) next() {
-	all := e.Environment.Observe()
-	obs, m := all, e.p.width
+	if e.p.harsh {
+		fill(e.previous.Contexts, float32(math.NaN()))
+	}
+	all, m := e.Environment.Observe(), e.p.width
+	obs := all
 	obs.Candidates, obs.Sizes = m, make([]int32, obs.Runs)
 	obs.Contexts = fill(make([]float32, obs.Runs*m*obs.Dim), float32(math.NaN()))
-	if obs.Codes = nil; all.Codes != nil && e.p.codes {
+	if obs.Codes = nil; all.Codes != nil && !e.p.harsh {
 		obs.Codes = &envs.Codes{Items: fill(make([]int32, obs.Runs*m), -1), State: all.Codes.State, Table: all.Codes.Table}
 	}
 	for r := range obs.Runs {
@@ -102,137 +97,75 @@ func (e *offering) next() {
 			}
 		}
 	}
-	e.now = obs
+	e.previous, e.now = e.now, obs
 }
 
 func (e *offering) Observe() envs.Observation { return e.now }
 
 func (e *offering) Step(actions []int) (envs.Outcome, error) {
-	out, err := e.Environment.Step(actions)
-	if err == nil {
-		e.next()
-	}
-	return out, err
+	out := must(e.Environment.Step(actions))
+	e.next()
+	return out, nil
 }
 
-// arguments lends copies to the policy and overwrites them after every call.
-func (c algorithmChecks) arguments() error {
-	plain, err := play(c.a, c.varied, firstSeeds(2), c.steps, nil)
-	g, err2 := start(c.a, c.varied, firstSeeds(2)...)
-	if err := errors.Join(err, err2); err != nil {
-		return err
-	}
-	lend := func(tr envs.Transition, call func(envs.Transition) error) error {
-		lent := clone(tr)
-		err := call(lent)
-		if !slices.Equal(moments(lent), moments(tr)) {
-			return errors.New("an argument was changed")
-		}
-		for _, floats := range [][]float32{lent.Contexts, lent.Reward, lent.Discount} {
-			fill(floats, float32(math.NaN()))
-		}
-		fill(lent.Actions, -1)
-		return err
-	}
-	for i := range c.steps {
-		tr := envs.Transition{Observation: g.env.Observe(), Actions: []int{0, 0}, Outcome: envs.Outcome{Reward: []float32{0, 0}}}
-		err := lend(tr, func(lent envs.Transition) error { return g.act(lent.Observation) })
-		if tr.Actions = g.actions; err == nil {
-			tr.Outcome, err = g.env.Step(g.actions)
-		}
-		if err == nil {
-			g.past = append(g.past, moments(tr))
-			err = lend(tr, g.policy.Update)
-		}
-		if err != nil {
-			return fmt.Errorf("step %d: %w", i, err)
-		}
-	}
-	return same(g, plain, 0)
-}
-
-func fill[T any](dst []T, with T) []T {
-	for i := range dst {
-		dst[i] = with
-	}
-	return dst
-}
-
-func (c algorithmChecks) padding() error {
+func (c algorithmChecks) padding() {
 	m := c.spec.Candidates
-	tight, err := play(c.a, offered{c.p, m, false}, []uint64{51}, 25*c.steps, nil)
-	padded, err2 := play(c.a, offered{c.p, m + 3, true}, []uint64{51}, 25*c.steps, nil)
-	if err := errors.Join(err, err2); err != nil {
-		return err
-	}
+	tight := play(c.a, offered{c.p, m, true}, seeds(1), 25*c.steps)
+	padded := play(c.a, offered{c.p, m + 3, false}, seeds(1), 25*c.steps)
 	for i := range tight.past {
-		if a, b := tight.past[i][0].Action, padded.past[i][0].Action; a != b {
-			return fmt.Errorf("step %d: action %d of at most %d candidates, %d of at most %d", i, a, m, b, m+3)
-		}
+		a, b := tight.past[i][0].Action, padded.past[i][0].Action
+		want(a == b, "step %d: action %d of at most %d candidates, %d of at most %d", i, a, m, b, m+3)
 	}
-	return nil
 }
 
 // ties makes the first choice of 100 runs among 5 equal candidates, or fewer: 1
 // of 1e9 sets of seeds misses one.
-func (c algorithmChecks) ties() error {
-	g, err := start(c.a, c.p, firstSeeds(100)...)
-	if err != nil {
-		return err
-	}
-	obs := clone(envs.Transition{Observation: g.env.Observe()}).Observation
+func (c algorithmChecks) ties() {
+	obs := must(c.varied.New(seeds(100))).Observe()
 	n := min(5, obs.Candidates)
-	obs.Codes, obs.Sizes = nil, fill(make([]int32, 100), int32(n))
+	obs.Codes = nil
+	fill(obs.Sizes, int32(n))
 	for i := range 100 * n {
 		copy(obs.Context(i/n, i%n), obs.Context(i/n, 0))
 	}
-	err = g.act(obs)
+	g := start(c.a, c.p, seeds(100))
+	g.act(obs)
 	for k := range n {
-		if err == nil && !slices.Contains(g.actions, k) {
-			err = fmt.Errorf("candidate %d of %d equal ones is never chosen", k, n)
-		}
+		want(slices.Contains(g.actions, k), "candidate %d of %d equal ones is never chosen", k, n)
 	}
-	return err
 }
 
-func (c algorithmChecks) probabilities() error {
-	m, seeds := c.spec.Candidates, firstSeeds(4)
-	plain, err := play(c.a, c.varied, seeds, c.steps, nil)
-	if err != nil {
-		return err
-	}
-	if _, ok := plain.policy.(envs.Probable); !ok {
-		return nil
+func (c algorithmChecks) probabilities() {
+	g, m := start(c.a, c.varied, seeds(4)), c.spec.Candidates
+	probable, ok := g.policy.(envs.Probable)
+	if !ok {
+		return
 	}
 	p := make([]float64, 4*m)
-	look := func(g *game) error {
+	look := func() envs.Observation {
 		obs := g.env.Observe()
-		err := g.policy.(envs.Probable).Probabilities(fill(p, math.NaN()), obs)
+		must(0, probable.Probabilities(fill(p, math.NaN()), obs))
 		for r := range obs.Runs {
 			set, n := p[r*m:(r+1)*m], obs.Size(r)
-			if !(slices.Min(set) >= 0 && math.Abs(sum(set[:n])-1) < 1e-5 && sum(set[n:]) == 0) {
-				err = cmp.Or(err, fmt.Errorf("run %d: probabilities %v, want a sum of 1 over the first %d, 0 beyond", r, set, n))
-			}
+			want(slices.Min(set) >= 0 && math.Abs(sum(set[:n])-1) < 1e-5 && sum(set[n:]) == 0,
+				"step %d, run %d: probabilities %v, want a sum of 1 over the first %d, 0 beyond", len(g.past), r, set, n)
 		}
-		return err
+		return obs
 	}
-	g, err := play(c.a, c.varied, seeds, c.steps, look)
-	if err != nil {
-		return err
+	for range c.steps {
+		look()
+		g.step()
 	}
-	if err := same(g, plain, 0); err != nil {
-		return fmt.Errorf("looking at probabilities changed the run: %w", err)
-	}
+	g.same(play(c.a, c.varied, seeds(4), c.steps), 0)
 	// A cell is one candidate of one observation and run. Its squared deviation
 	// has mean 1, or 1.25 if the probability is itself a mean over 1,000 draws. The
 	// 1 that is added to the variance keeps rare choices from deciding.
 	const observations, acts = 20, 250
 	var chi, cells float64
 	for range observations {
-		err := look(g)
-		obs, counts := g.env.Observe(), make([]float64, 4*m)
-		for i := 0; i < acts && err == nil; i++ {
-			err = g.act(obs)
+		obs, counts := look(), make([]float64, 4*m)
+		for range acts {
+			g.act(obs)
 			for r, a := range g.actions {
 				counts[r*m+a]++
 			}
@@ -243,104 +176,70 @@ func (c algorithmChecks) probabilities() error {
 				chi += (n - acts*p[k]) * (n - acts*p[k]) / (acts*p[k]*(1-p[k]) + 1)
 			}
 		}
-		if err == nil {
-			err = g.step()
-		}
-		if err != nil {
-			return err
-		}
+		g.step()
 	}
-	if most := 1.25*cells + 6*math.Sqrt(2*cells); chi > most {
-		return fmt.Errorf("chi-square of %d draws of Act is %.0f, want at most %.0f", 4*observations*acts, chi, most)
-	}
-	return nil
+	most := 1.25*cells + 6*math.Sqrt(2*cells)
+	want(chi <= most, "chi-square of %d draws of Act is %.0f, want at most %.0f", 4*observations*acts, chi, most)
 }
 
-func (c algorithmChecks) saving() error {
-	g, err := play(c.a, c.varied, firstSeeds(2), c.steps, nil)
-	if _, ok := g.policy.(envs.Saver); !ok || err != nil {
-		return err
+func (c algorithmChecks) saving() {
+	g, m := play(c.a, c.varied, seeds(2), c.steps), c.spec.Candidates
+	saver, ok := g.policy.(envs.Saver)
+	if !ok {
+		return
 	}
-	saver := func(m, runs int) envs.Saver {
-		spec := c.spec
-		spec.Candidates = m
-		policy, e := c.a.New(spec, firstSeeds(9)[9-runs:])
-		err = errors.Join(err, e)
-		return policy.(envs.Saver)
-	}
-	m := c.spec.Candidates
-	loaded, wider, more := saver(m, 2), saver(m+1, 2), saver(m, 3)
 	var buffer bytes.Buffer
-	if err := errors.Join(err, g.policy.(envs.Saver).Save(&buffer), loaded.Load(bytes.NewReader(buffer.Bytes()))); err != nil {
-		return err
-	}
+	must(0, saver.Save(&buffer))
 	file := buffer.Bytes()
+	load := func(policy envs.Policy, file []byte) error { return policy.(envs.Saver).Load(bytes.NewReader(file)) }
+	copied := start(c.a, c.varied, seeds(9)[7:])
+	must(0, load(copied.policy, file))
 	damaged := slices.Clone(file)
 	damaged[len(file)/2] ^= 4
-	for _, bad := range []struct {
-		what   string
-		policy envs.Saver
-		file   []byte
-	}{
-		{"a changed byte", loaded, damaged}, {"half a file", loaded, file[:len(file)/2]}, {"an empty file", loaded, nil},
-		{"another spec", wider, file}, {"more runs", more, file},
+	for what, err := range map[string]error{
+		"a changed byte": load(copied.policy, damaged),
+		"half a file":    load(copied.policy, file[:len(file)/2]),
+		"more runs":      load(start(c.a, c.varied, seeds(3)).policy, file),
+		"another spec":   load(start(c.a, offered{c.p, m + 1, false}, seeds(2)).policy, file),
 	} {
-		if bad.policy.Load(bytes.NewReader(bad.file)) == nil {
-			return fmt.Errorf("no error from Load with %s", bad.what)
-		}
+		want(err != nil, "no error from Load with %s", what)
 	}
-	copied := &game{policy: loaded.(envs.Policy), actions: make([]int, 2)}
 	for i := range 7 * c.steps {
-		err := copied.act(g.env.Observe())
-		tr, err2 := g.decide()
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		if !slices.Equal(g.actions, copied.actions) {
-			return fmt.Errorf("actions %v of the loaded policy, %v of the saved one, %d steps later", copied.actions, g.actions, i)
-		}
-		if err := errors.Join(g.policy.Update(tr), copied.policy.Update(tr)); err != nil {
-			return err
-		}
+		copied.act(g.env.Observe())
+		tr := g.decide()
+		want(slices.Equal(g.actions, copied.actions), "step %d after: actions %v of the loaded policy, %v of the saved one", i, copied.actions, g.actions)
+		must(0, g.policy.Update(tr))
+		must(0, copied.policy.Update(tr))
 	}
-	return nil
 }
 
-func (c algorithmChecks) specs() error {
+func (c algorithmChecks) specs() {
 	m, d := c.spec.Candidates, c.spec.Dim
 	for _, bad := range []envs.Spec{{}, {Candidates: -m, Dim: d}, {Candidates: m, Dim: -d}, {Candidates: m, Dim: d, State: d}} {
-		if _, err := c.a.New(bad, []uint64{1}); err == nil {
-			return fmt.Errorf("no error for %+v", bad)
-		}
+		_, err := c.a.New(bad, seeds(1))
+		want(err != nil, "no error for %+v", bad)
 	}
-	if _, err := c.a.New(c.spec, nil); err == nil {
-		return errors.New("no error without a seed")
-	}
-	return nil
+	_, err := c.a.New(c.spec, nil)
+	want(err != nil, "no error without a seed")
 }
 
 // spoiled calls Act or Update of a new policy of 3 runs with a transition that
 // was spoiled.
 func (c algorithmChecks) spoiled(act bool, spoil func(tr *envs.Transition)) error {
-	random, err := start(dice{}, c.p, 1, 2, 3)
-	policy, err2 := c.a.New(c.spec, []uint64{1, 2, 3})
-	if err := errors.Join(err, err2); err != nil {
-		return err
-	}
-	tr, err := random.decide()
-	tr = clone(tr)
+	policy, tr := must(c.a.New(c.spec, seeds(3))), start(dice{}, c.p, seeds(3)).decide()
+	tr.Contexts = slices.Clone(tr.Contexts)
 	if spoil(&tr); act {
-		return cmp.Or(err, policy.Act(tr.Actions, tr.Observation))
+		return policy.Act(tr.Actions, tr.Observation)
 	}
-	return cmp.Or(err, policy.Update(tr))
+	return policy.Update(tr)
 }
 
-func (c algorithmChecks) refusals() error {
+func (c algorithmChecks) refusals() {
 	m, d := c.spec.Candidates, c.spec.Dim
 	for i, bad := range []struct {
-		what      string
-		got, want int
-		spoil     func(tr *envs.Transition)
+		what        string
+		got, wanted int
+		spoil       func(tr *envs.Transition)
 	}{
 		{"too many runs", 4, 3, func(tr *envs.Transition) { tr.Runs = 4 }},
 		{"too few candidates", m - 1, m, func(tr *envs.Transition) { tr.Candidates-- }},
@@ -348,33 +247,26 @@ func (c algorithmChecks) refusals() error {
 		{"too few contexts", 3*m*d - 1, m, func(tr *envs.Transition) { tr.Contexts = tr.Contexts[1:] }},
 		{"too large a size", m + 1, m, func(tr *envs.Transition) { tr.Sizes = []int32{1, int32(m + 1), 1} }},
 		{"too few actions", 2, 3, func(tr *envs.Transition) { tr.Actions = tr.Actions[1:] }},
-		// These are nothing to Act.
+		// The others are nothing to Act.
 		{"an action beyond the set", m, m - 1, func(tr *envs.Transition) { tr.Sizes, tr.Actions[1] = nil, m }},
 		{"too few rewards", 2, 3, func(tr *envs.Transition) { tr.Reward = tr.Reward[1:] }},
 		{"too many discounts", 4, 3, func(tr *envs.Transition) { tr.Discount = make([]float32, 4) }},
 	} {
-		err := refused("Update with "+bad.what, bad.got, bad.want, func() { c.spoiled(false, bad.spoil) })
-		if err == nil && i < 6 {
-			err = refused("Act with "+bad.what, bad.got, bad.want, func() { c.spoiled(true, bad.spoil) })
-		}
-		if err != nil {
-			return err
+		refuses("Update with "+bad.what, bad.got, bad.wanted, func() { c.spoiled(false, bad.spoil) })
+		if i < 6 {
+			refuses("Act with "+bad.what, bad.got, bad.wanted, func() { c.spoiled(true, bad.spoil) })
 		}
 	}
-	return nil
 }
 
-func (c algorithmChecks) nan() error {
+func (c algorithmChecks) nan() {
 	context := func(tr *envs.Transition) { tr.Context(1, tr.Actions[1])[0] = float32(math.NaN()) }
-	for what, got := range map[string]error{
+	for what, err := range map[string]error{
 		"Act with a context":    c.spoiled(true, context),
 		"Update with a context": c.spoiled(false, context),
 		"Update with a reward":  c.spoiled(false, func(tr *envs.Transition) { tr.Reward[1] = float32(math.NaN()) }),
 	} {
 		var run *envs.RunError
-		if !errors.As(got, &run) || run.Run != 1 {
-			return fmt.Errorf("%s of NaN in run 1: the error is %v, want a RunError", what, got)
-		}
+		want(errors.As(err, &run) && run.Run == 1, "%s of NaN in run 1: the error is %v, want a RunError", what, err)
 	}
-	return nil
 }

@@ -9,11 +9,8 @@
 package envtest
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"hash/maphash"
-	"math"
 	"math/rand/v2"
 	"regexp"
 	"runtime/debug"
@@ -52,62 +49,82 @@ func report(t testing.TB, checks []Check) {
 
 type promise struct {
 	text string
-	kept func() error
+	kept func() // returns, or stops in want
 }
 
 // check makes all checks, but stops where the first fails: the others would
-// repeat what it says. A panic is an error with its stack.
+// repeat what it says.
 func check(promises []promise) (done []Check) {
-	for i := 0; i < len(promises) && (i < 1 || done[0].Err == nil); i++ {
-		c := Check{Promise: promises[i].text}
-		func() {
-			defer func() {
-				if v := recover(); v != nil {
-					c.Err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-				}
-			}()
-			c.Err = promises[i].kept()
-		}()
-		done = append(done, c)
+	for _, p := range promises {
+		done = append(done, Check{p.text, outcome(p.kept)})
+		if done[0].Err != nil {
+			break
+		}
 	}
 	return done
 }
 
-// refused returns an error unless f panics, naming a package and both numbers.
-func refused(what string, got, want int, f func()) (err error) {
+// broken is what want panics with.
+type broken struct{ error }
+
+func outcome(f func()) (err error) {
 	defer func() {
-		v := recover()
-		text, _ := v.(string)
-		numbers := regexp.MustCompile(`-?\d+`).FindAllString(text, -1)
-		if !regexp.MustCompile(`^\w+: `).MatchString(text) ||
-			!slices.Contains(numbers, fmt.Sprint(got)) || !slices.Contains(numbers, fmt.Sprint(want)) {
-			err = fmt.Errorf("%s: panic %v, want one like \"envs: %d runs, want %d\"", what, v, got, want)
+		switch v := recover().(type) {
+		case nil:
+		case broken:
+			err = v.error
+		default:
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
 	f()
 	return nil
 }
 
+// want ends a check with a message unless ok.
+func want(ok bool, format string, args ...any) {
+	if !ok {
+		panic(broken{fmt.Errorf(format, args...)})
+	}
+}
+
+func must[T any](v T, err error) T {
+	want(err == nil, "error: %v", err)
+	return v
+}
+
+// refuses wants f to panic with the name of a package and both numbers.
+func refuses(what string, got, wanted int, f func()) {
+	defer func() {
+		v := recover()
+		text, _ := v.(string)
+		numbers := regexp.MustCompile(`-?\d+`).FindAllString(text, -1)
+		want(regexp.MustCompile(`^\w+: `).MatchString(text) && slices.Contains(numbers, fmt.Sprint(got)) && slices.Contains(numbers, fmt.Sprint(wanted)),
+			"%s: panic %v, want one like \"envs: %d runs, want %d\"", what, v, got, wanted)
+	}()
+	f()
+}
+
 // moment is what one run shows at one step.
 type moment struct {
-	Observed         uint64 // hash
+	Observed         uint64 // hash, without what is beyond the size of the set
 	Action           int
 	Reward, Discount float32
 }
 
 var hashSeed = maphash.MakeSeed()
 
-// hash sums up what run r observes, without what is beyond the size of its set.
 func hash(obs envs.Observation, r int) uint64 {
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
 	at, n := r*obs.Candidates, obs.Size(r)
-	said := []any{obs.Contexts[at*obs.Dim : (at+n)*obs.Dim]}
+	for _, x := range obs.Contexts[at*obs.Dim : (at+n)*obs.Dim] {
+		maphash.WriteComparable(&h, x)
+	}
 	if obs.Session != nil {
-		said = append(said, obs.Session[r])
+		maphash.WriteComparable(&h, obs.Session[r])
 	}
-	if obs.Codes != nil {
-		said = append(said, obs.Codes.Items[at:at+n])
-	}
-	return maphash.String(hashSeed, fmt.Sprint(said...))
+	return h.Sum64()
 }
 
 // moments returns what each run of a transition shows, [R].
@@ -122,16 +139,6 @@ func moments(tr envs.Transition) []moment {
 	return now
 }
 
-// clone copies what a transition points to.
-func clone(tr envs.Transition) envs.Transition {
-	tr.Contexts, tr.Sizes, tr.Session = slices.Clone(tr.Contexts), slices.Clone(tr.Sizes), slices.Clone(tr.Session)
-	tr.Actions, tr.Reward, tr.Discount = slices.Clone(tr.Actions), slices.Clone(tr.Reward), slices.Clone(tr.Discount)
-	if tr.Codes != nil {
-		tr.Codes = &envs.Codes{Items: slices.Clone(tr.Codes.Items), State: slices.Clone(tr.Codes.State), Table: tr.Codes.Table}
-	}
-	return tr
-}
-
 // game is a policy in an environment.
 type game struct {
 	env     envs.Environment
@@ -140,96 +147,76 @@ type game struct {
 	past    [][]moment // [steps][R]
 }
 
-func start(a envs.Algorithm, p envs.Problem, seeds ...uint64) (*game, error) {
-	env, err := p.New(seeds)
-	if err != nil {
-		return nil, err
-	}
-	policy, err := a.New(p.Spec(), seeds)
-	return &game{env: env, policy: policy, actions: make([]int, len(seeds))}, err
+func start(a envs.Algorithm, p envs.Problem, seeds []uint64) *game {
+	return &game{env: must(p.New(seeds)), policy: must(a.New(p.Spec(), seeds)), actions: make([]int, len(seeds))}
 }
 
 // act lets the policy choose and wants its actions to be candidates.
-func (g *game) act(obs envs.Observation) error {
-	for r := range g.actions {
-		g.actions[r] = math.MinInt
-	}
+func (g *game) act(obs envs.Observation) {
+	fill(g.actions, -1)
+	before := hash(obs, 0)
 	err := g.policy.Act(g.actions, obs)
+	want(err == nil, "step %d: Act: %v", len(g.past), err)
+	want(hash(obs, 0) == before, "step %d: Act changed the observation", len(g.past))
 	for r, a := range g.actions {
-		if err == nil && (a < 0 || a >= obs.Size(r)) {
-			return fmt.Errorf("the action of run %d is %d, want 0 to %d", r, a, obs.Size(r)-1)
-		}
+		want(a >= 0 && a < obs.Size(r), "step %d: the action of run %d is %d, want 0 to %d", len(g.past), r, a, obs.Size(r)-1)
 	}
-	return err
 }
 
 // decide makes a step without an update.
-func (g *game) decide() (tr envs.Transition, err error) {
-	tr.Observation, tr.Actions = g.env.Observe(), g.actions
-	if err = g.act(tr.Observation); err == nil {
-		tr.Outcome, err = g.env.Step(g.actions)
-	}
-	if err == nil {
-		g.past = append(g.past, moments(tr))
-	}
-	return tr, err
+func (g *game) decide() envs.Transition {
+	tr := envs.Transition{Observation: g.env.Observe(), Actions: g.actions}
+	g.act(tr.Observation)
+	tr.Outcome = must(g.env.Step(g.actions))
+	g.past = append(g.past, moments(tr))
+	return tr
 }
 
-func (g *game) step() error {
-	tr, err := g.decide()
-	if err != nil {
-		return err
-	}
-	return g.policy.Update(tr)
+func (g *game) step() {
+	tr, i := g.decide(), len(g.past)-1
+	err := g.policy.Update(tr)
+	want(err == nil, "step %d: Update: %v", i, err)
+	want(slices.Equal(moments(tr), g.past[i]), "step %d: Update changed the transition", i)
 }
 
-// play makes steps; before each it calls look, if there is one.
-func play(a envs.Algorithm, p envs.Problem, seeds []uint64, steps int, look func(*game) error) (*game, error) {
-	g, err := start(a, p, seeds...)
-	for i := 0; i < steps && err == nil; i++ {
-		if look != nil {
-			err = look(g)
-		}
-		if err == nil {
-			err = g.step()
-		}
-		if err != nil {
-			err = fmt.Errorf("step %d: %w", i, err)
-		}
+func play(a envs.Algorithm, p envs.Problem, seeds []uint64, steps int) *game {
+	g := start(a, p, seeds)
+	for range steps {
+		g.step()
 	}
-	return g, err
+	return g
 }
 
-// same wants the runs of one game to be those of another from number k on.
-func same(one, other *game, k int) error {
-	for i, now := range one.past {
+// same wants the runs of g to be those of another game, from number k on.
+func (g *game) same(other *game, k int) {
+	for i, now := range g.past {
 		for r, a := range now {
-			if b := other.past[i][k+r]; a != b {
-				return fmt.Errorf("step %d, run %d: %+v and %+v", i, r, a, b)
-			}
+			b := other.past[i][k+r]
+			want(a == b, "step %d, run %d: %+v and %+v", i, r, a, b)
 		}
 	}
-	return nil
 }
 
 // stacked compares 7 runs and 13 runs with all 20 in one.
-func stacked(a envs.Algorithm, p envs.Problem, steps int) error {
-	seeds := firstSeeds(20)
-	all, err := play(a, p, seeds, steps, nil)
-	some, err2 := play(a, p, seeds[:7], steps, nil)
-	others, err3 := play(a, p, seeds[7:], steps, nil)
-	if err := errors.Join(err, err2, err3); err != nil {
-		return err
-	}
-	return cmp.Or(same(some, all, 0), same(others, all, 7))
+func stacked(a envs.Algorithm, p envs.Problem, steps int) {
+	all := play(a, p, seeds(20), steps)
+	play(a, p, seeds(20)[:7], steps).same(all, 0)
+	play(a, p, seeds(20)[7:], steps).same(all, 7)
 }
 
-func firstSeeds(n int) []uint64 {
-	seeds := make([]uint64, n)
-	for i := range seeds {
-		seeds[i] = uint64(i*i*7919 + 5)
+func seeds(n int) []uint64 {
+	s := make([]uint64, n)
+	for i := range s {
+		s[i] = uint64(i*i*7919 + 5)
 	}
-	return seeds
+	return s
+}
+
+func fill[T any](dst []T, with T) []T {
+	for i := range dst {
+		dst[i] = with
+	}
+	return dst
 }
 
 // dice is an algorithm that chooses at random, with its own numbers a style.
