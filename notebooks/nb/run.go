@@ -1,57 +1,52 @@
 package nb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
-	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+
 	"github.com/contextrec/contextrec/envs/sim"
-	"github.com/contextrec/contextrec/notebooks/clone"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
-// Run plays an experiment at the scale and into the store that the notebook is
-// run with, under a progress bar, and returns the results in the order of the
-// contenders. What the store already holds is not played again. An error fails
-// the cell, and so does the interrupt button; finished contenders are kept and
-// are not played again either.
+// Run plays an experiment at its [Scale] and keeps the results in the [Store],
+// under a progress bar, and returns them in the order of the entries. What the
+// store already holds is not played again. An error fails the cell, and so does
+// the interrupt button; entries that are finished are kept.
 func Run(e sim.Experiment) []*sim.Result {
-	b := newBar()
-	opt := paper.OptionsOf(e)
-	opt.Progress = b.update
-	results, err := e.Scale(ScaleOf(e)).Run(Context(), Store(), opt)
-	b.erase()
+	opt := paper.Options()
+	var erase func()
+	opt.Progress, erase = newBar()
+	results, err := e.Scale(Scale(e)).Run(Context(), Store(), opt)
+	erase()
 	if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("interrupted; contenders that are finished are kept in the store: %w", err)
+		err = fmt.Errorf("interrupted; entries that are finished are kept in the store: %w", err)
 	}
 	return Must(results, err)
 }
 
-// Scale is the fraction of an experiment's steps to play: the environment
-// variable PAPER_SCALE, else [paper.NotebookScale]. A value that is not a
-// positive number fails the cell.
-func Scale() float64 { return scaleOr(paper.NotebookScale) }
+// usualSteps are what a reader waits for.
+const usualSteps = 2_000
 
-// ScaleOf is Scale, but [paper.MusicNotebookScale] for music experiments where
-// PAPER_SCALE is not set.
-func ScaleOf(e sim.Experiment) float64 {
-	if paper.IsMusic(e) {
-		return scaleOr(paper.MusicNotebookScale)
-	}
-	return Scale()
-}
-
-func scaleOr(usual float64) float64 {
+// Scale is the fraction of an experiment's steps that Run plays: the environment
+// variable PAPER_SCALE, or else as much as gives 2,000 steps, at most all. A value
+// that is not a positive number fails the cell.
+func Scale(e sim.Experiment) float64 {
 	text := os.Getenv("PAPER_SCALE")
 	if text == "" {
-		return usual
+		return min(1, usualSteps/float64(e.Steps))
 	}
 	scale, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(scale > 0) || math.IsInf(scale, 1) {
@@ -60,40 +55,15 @@ func scaleOr(usual float64) float64 {
 	return scale
 }
 
-// Store is where results are kept: the folder results in PAPER_OUT, or in
-// notebooks/out of this repository where the environment does not set it. The
-// repository is looked for from the notebook's folder upwards; a notebook
-// outside it without PAPER_OUT fails the cell.
-func Store() sim.Store { return sim.Store{Dir: filepath.Join(outFolder(), "results")} }
-
-// Music is the data of the music experiments: the files in the folder that the
-// environment variable PAPER_DATA names, or else the synthetic twin, which is
-// made once and kept in the folder data beside that of the results. 7z archives
-// of the folder are read by unpacker; it is nil where there are none.
-func Music(unpacker kkbox.Unpacker) kkbox.Source {
-	if folder := os.Getenv("PAPER_DATA"); folder != "" {
-		return kkbox.Source{Folder: folder, Unpacker: unpacker}
-	}
-	return kkbox.Source{Cache: filepath.Join(outFolder(), "data")}
+// Out is the folder for what notebooks make: the environment variable PAPER_OUT,
+// or the folder out beside the notebook.
+func Out() string {
+	// The kernel says where the notebook is: a cell may change its working directory.
+	return cmp.Or(os.Getenv("PAPER_OUT"), filepath.Join(os.Getenv("GONB_DIR"), "out"))
 }
 
-func outFolder() string {
-	out := os.Getenv("PAPER_OUT")
-	if out == "" {
-		// The kernel says where the notebook is; a cell may have changed its own
-		// working directory.
-		dir := os.Getenv("GONB_DIR")
-		if dir == "" {
-			dir = Must(os.Getwd())
-		}
-		root, err := clone.Root(dir)
-		if err != nil {
-			Check(fmt.Errorf("%w, or set PAPER_OUT to the folder for results", err))
-		}
-		out = filepath.Join(root, "notebooks", "out")
-	}
-	return out
-}
+// Store is where Run keeps results: the folder results in [Out].
+func Store() sim.Store { return sim.Store{Dir: filepath.Join(Out(), "results")} }
 
 // Context is cancelled by the notebook's interrupt button, or by Ctrl-C. A
 // program that does not end within 5 seconds then is killed by the kernel.
@@ -103,3 +73,74 @@ var interruptible = sync.OnceValue(func() context.Context {
 	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
 	return ctx
 })
+
+// Bar returns a progress bar for sim.Options.Progress. It shows how much is
+// done, run-steps a second, the time that is left, and the entry that advances
+// with its regret so far. It is redrawn at most 6 times a second and erased when
+// all is done, so that nothing of it is stored with the notebook. Outside a
+// notebook it is a line on stderr, where that is a terminal.
+func Bar() func(sim.Status) {
+	update, _ := newBar()
+	return update
+}
+
+func newBar() (update func(sim.Status), erase func()) {
+	draw, id := func(sim.Status, string) {}, ""
+	if gonbui.IsNotebook {
+		id = gonbui.UniqueId()
+		draw = func(st sim.Status, text string) {
+			if text != "" {
+				text = fmt.Sprintf(`<progress value="%d" max="%d"></progress> <code>%s</code>`, st.Done, st.Total, html.EscapeString(text))
+			}
+			gonbui.SendData(&protocol.DisplayData{Data: map[protocol.MIMEType]any{protocol.MIMETextHTML: text}, DisplayID: id})
+		}
+	} else if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		draw = func(_ sim.Status, text string) { fmt.Fprint(os.Stderr, "\r\x1b[K"+text) }
+	}
+	var mu sync.Mutex
+	var began, drawn time.Time // drawn is zero while nothing is shown
+	var before int64           // run-steps that were played at the first status
+	erase = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !drawn.IsZero() {
+			drawn = time.Time{}
+			draw(sim.Status{}, "")
+			Check(flush())
+		}
+	}
+	return func(st sim.Status) {
+		if st.Done >= st.Total {
+			erase()
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if began.IsZero() {
+			began, before = now, st.Done-st.Served
+		}
+		if now.Sub(drawn) >= 150*time.Millisecond {
+			drawn = now
+			draw(st, progress(st, st.Done-st.Served-before, now.Sub(began)))
+		}
+	}, erase
+}
+
+// progress is the bar's text after played run-steps in the given time.
+func progress(st sim.Status, played int64, took time.Duration) string {
+	text := fmt.Sprintf("%3.0f %%", 100*float64(st.Done)/float64(st.Total))
+	if rate := float64(played) / took.Seconds(); played > 0 && took > 0 {
+		// A rate that is almost nothing must not overflow the duration.
+		left := math.Min(float64(st.Total-st.Done)/rate, 1e9)
+		text += fmt.Sprintf("   %.0f run-steps/s   %v left", rate, time.Duration(left*float64(time.Second)).Round(time.Second))
+	}
+	switch {
+	case st.Entry == "":
+	case math.IsNaN(st.Regret):
+		text += fmt.Sprintf("   %s   reward %.3g a step", st.Entry, st.Reward)
+	default:
+		text += fmt.Sprintf("   %s   regret %.1f", st.Entry, st.Regret)
+	}
+	return text
+}

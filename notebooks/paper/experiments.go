@@ -30,6 +30,7 @@ func Linear() sim.Experiment {
 		Name: "toy-linear", Problem: envs.Linear{}, Runs: 20, Steps: 20_000, Seed: 2019,
 		Entries: []sim.Entry{
 			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 64}},
+			{Name: "PGCR dropout 0.5", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 64, Dropout: 0.5}},
 			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
 			{Name: "Thompson", Algorithm: baselines.LinearThompson{Scale: 0.03}},
 			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.03}}},
@@ -46,6 +47,7 @@ func Bernoulli() sim.Experiment {
 		Name: "toy-bernoulli", Problem: envs.Bernoulli{}, Runs: 20, Steps: 20_000, Seed: 2019,
 		Entries: []sim.Entry{
 			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.001, CriticRate: 0.001, BatchSize: 64}},
+			{Name: "PGCR dropout 0.5", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.001, CriticRate: 0.001, BatchSize: 64, Dropout: 0.5}},
 			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{Alpha: 3}},
 			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.03}},
 			{Name: "Thompson", Algorithm: baselines.LogisticThompson{Scale: 0.1}},
@@ -73,6 +75,7 @@ func Mixed() sim.Experiment {
 		Name: "toy-mixed", Problem: envs.Mixed{}, Runs: 20, Steps: 20_000, Seed: 2019,
 		Entries: []sim.Entry{
 			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 64}},
+			{Name: "PGCR dropout 0.5", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 64, Dropout: 0.5}},
 			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{Alpha: 0.2}},
 			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.01}},
 			{Name: "Thompson", Algorithm: baselines.LogisticThompson{Scale: 0.001}},

@@ -1,0 +1,120 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a mean with its 95 % confidence interval.
+type Interval struct{ Mean, Low, High float64 }
+
+// Mean95 is the mean of independent values with the 95 % interval of Student's
+// t distribution with len(values)-1 degrees of freedom. One value alone says
+// nothing about its spread: its interval is unbounded. It panics without
+// values.
+func Mean95(values []float64) Interval {
+	n := len(values)
+	if n == 0 {
+		panic("paper: the mean of no values")
+	}
+	mean := stat.Mean(values, nil)
+	if n == 1 {
+		return Interval{mean, math.Inf(-1), math.Inf(1)}
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+	half := t * stat.StdDev(values, nil) / math.Sqrt(float64(n))
+	return Interval{mean, mean - half, mean + half}
+}
+
+// Paired95 is Mean95 of the differences a[r] - factor*b[r]. Entries meet the same
+// problem streams run by run, so what the runs have in common cancels. It panics
+// when the lengths differ.
+func Paired95(a, b []float64, factor float64) Interval {
+	if len(a) != len(b) {
+		panic(fmt.Sprintf("paper: %d runs paired with %d", len(a), len(b)))
+	}
+	d := make([]float64, len(a))
+	for r := range d {
+		d[r] = a[r] - factor*b[r]
+	}
+	return Mean95(d)
+}
+
+// geometric95 is Mean95 of positive values on the logarithmic scale.
+func geometric95(values []float64) Interval {
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		logs[i] = math.Log(v)
+	}
+	m := Mean95(logs)
+	return Interval{math.Exp(m.Mean), math.Exp(m.Low), math.Exp(m.High)}
+}
+
+// String writes the interval with as many digits as its length makes sense of:
+// "-12.3 [-15.1, -9.5]".
+func (i Interval) String() string {
+	digits := 3
+	if length := i.High - i.Low; length > 0 && !math.IsInf(length, 1) {
+		digits = int(math.Ceil(-math.Log10(length))) + 1
+	}
+	digits = min(max(digits, 0), 6)
+	return fmt.Sprintf("%.*f [%.*f, %.*f]", digits, i.Mean, digits, i.Low, digits, i.High)
+}
+
+// Verdict is what the numbers say about a claim.
+type Verdict string
+
+// The verdicts. All of them are read off a 95 % interval: Reproduced and
+// NotReproduced ask that the whole of it lies on the one or on the other side
+// of the claim's limit, and Undecided is what remains.
+const (
+	Reproduced    Verdict = "reproduced"
+	NotReproduced Verdict = "not reproduced"
+	Undecided     Verdict = "undecided"
+	TooShort      Verdict = "too short to judge" // fewer steps were played than the claim is about
+	NotRun        Verdict = "not run"            // results are missing
+	Note          Verdict = ""                   // a number beside a claim, of which nothing is claimed
+)
+
+// below judges the claim that what i estimates is below the limit.
+func (i Interval) below(limit float64) Verdict {
+	switch {
+	case i.High < limit:
+		return Reproduced
+	case i.Low > limit:
+		return NotReproduced
+	}
+	return Undecided
+}
+
+// above judges the claim that what i estimates is above the limit.
+func (i Interval) above(limit float64) Verdict {
+	return Interval{-i.Mean, -i.High, -i.Low}.below(-limit)
+}
+
+// within judges the claim that what i estimates lies between low and high.
+func (i Interval) within(low, high float64) Verdict {
+	switch {
+	case i.Low >= low && i.High <= high:
+		return Reproduced
+	case i.Low > high || i.High < low:
+		return NotReproduced
+	}
+	return Undecided
+}
+
+// conclude is the verdict on a claim with several parts, notes apart: one part
+// refutes it, and all of them reproduce it.
+func conclude(parts []Part) Verdict {
+	for _, v := range []Verdict{NotReproduced, NotRun, Undecided, Reproduced} {
+		for _, p := range parts {
+			if p.Verdict == v {
+				return v
+			}
+		}
+	}
+	return NotRun
+}

@@ -1,0 +1,59 @@
+package paper
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// LargestSum chooses the candidate with the largest sum of features and learns
+// nothing. It is a line to compare with on the Bernoulli problem, whose weights are
+// all positive: an algorithm that is not better has learned nothing from rewards.
+type LargestSum struct{}
+
+// New implements envs.Algorithm.
+func (LargestSum) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	if len(seeds) == 0 {
+		return nil, errors.New("paper: no seeds, want one a run")
+	}
+	p := &largestSum{spec: spec}
+	for _, seed := range seeds {
+		p.ties = append(p.ties, envs.NewRand(seed, "paper/ties"))
+	}
+	return p, nil
+}
+
+type largestSum struct {
+	spec envs.Spec
+	ties []*rand.Rand // [R]
+}
+
+func (p *largestSum) Act(dst []int, obs envs.Observation) error {
+	obs.Check(p.spec, len(p.ties))
+	for r := range p.ties {
+		best, ties := 0.0, 0
+		for i := range obs.Size(r) {
+			sum := 0.0
+			for _, c := range obs.Context(r, i) {
+				sum += float64(c)
+			}
+			if ties == 0 || sum > best {
+				best, ties, dst[r] = sum, 1, i
+			} else if sum == best {
+				if ties++; p.ties[r].IntN(ties) == 0 {
+					dst[r] = i
+				}
+			}
+		}
+	}
+	return obs.Finite()
+}
+
+func (p *largestSum) Update(tr envs.Transition) error {
+	tr.Check(p.spec, len(p.ties))
+	return tr.Finite()
+}
