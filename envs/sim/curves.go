@@ -7,16 +7,15 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Checkpoints returns the steps at which the curves of a simulation of the
-// given length are kept, ascending; the last is steps itself. They are the
-// union of 100 evenly spaced steps, for linear axes, and of steps that grow by
-// a fifth each, for logarithmic ones: every step up to 10, then 12, 14, ...
-// About 150 for 20,000 steps. Integer arithmetic, the same on all machines.
+// Checkpoints returns the steps at which the curves of a simulation of the given
+// length are kept, ascending; the last is steps itself. They are the union of 100
+// evenly spaced steps, for linear axes, and of steps that grow by a fifth each,
+// for logarithmic ones: every step up to 10, then 12, 14, ... About 150 for
+// 20,000 steps. Integer arithmetic, the same on all machines.
 func Checkpoints(steps int) []int {
 	var at []int
 	for i := 1; i <= 100; i++ {
-		// steps*i may not fit a 32-bit int
-		at = append(at, steps/100*i+steps%100*i/100)
+		at = append(at, steps/100*i+steps%100*i/100) // steps*i may not fit a 32-bit int
 	}
 	for s := 1; s < steps; s += max(1, s/5) {
 		at = append(at, s)
@@ -33,46 +32,39 @@ func Checkpoints(steps int) []int {
 // keeps them at checkpoints.
 type Curves struct {
 	Checkpoints []int
-	Reward      [][]float64 // [run][checkpoint reached]
-	Regret      [][]float64 // [run][checkpoint reached]; nil where there is no Oracle
+	Reward      [][]float64 // [run][checkpoint]
+	Regret      [][]float64 // [run][checkpoint]; nil where there is no Oracle
 
-	step           int // the last that was recorded
-	reward, regret []float64
+	step           int       // the last that was recorded
+	reward, regret []float64 // [run], up to that step
 }
 
-// NewCurves makes empty curves of so many runs, kept at the given ascending
+// NewCurves makes the empty curves of that many runs, kept at the given ascending
 // steps ([Checkpoints] makes some).
 func NewCurves(runs int, checkpoints []int) *Curves {
-	return &Curves{
-		Checkpoints: checkpoints,
-		Reward:      make([][]float64, runs),
-		reward:      make([]float64, runs),
-	}
+	return &Curves{Checkpoints: checkpoints, Reward: make([][]float64, runs), reward: make([]float64, runs)}
 }
 
 // Record adds one step. It panics when the step has another number of runs.
 func (c *Curves) Record(step int, tr envs.Transition, regret []float64) {
 	if len(tr.Reward) != len(c.reward) || regret != nil && len(regret) != len(c.reward) {
-		panic(fmt.Sprintf("sim: step with %d rewards and %d regrets, curves were made for %d runs", len(tr.Reward), len(regret), len(c.reward)))
+		panic(fmt.Sprintf("sim: got %d rewards and %d regrets, want %d", len(tr.Reward), len(regret), len(c.reward)))
 	}
 	if regret != nil && c.regret == nil {
-		c.Regret = make([][]float64, len(c.reward))
-		c.regret = make([]float64, len(c.reward))
+		c.Regret, c.regret = make([][]float64, len(c.reward)), make([]float64, len(c.reward))
 	}
 	c.step = step
+	_, keep := slices.BinarySearch(c.Checkpoints, step)
 	for r, x := range tr.Reward {
 		c.reward[r] += float64(x)
+		if keep {
+			c.Reward[r] = append(c.Reward[r], c.reward[r])
+		}
 	}
 	for r, x := range regret {
 		c.regret[r] += x
-	}
-	if _, ok := slices.BinarySearch(c.Checkpoints, step); !ok {
-		return
-	}
-	for r, x := range c.reward {
-		c.Reward[r] = append(c.Reward[r], x)
-	}
-	for r, x := range c.regret {
-		c.Regret[r] = append(c.Regret[r], x)
+		if keep {
+			c.Regret[r] = append(c.Regret[r], c.regret[r])
+		}
 	}
 }

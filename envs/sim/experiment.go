@@ -1,8 +1,13 @@
 package sim
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,22 +15,21 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Contender is a named algorithm.
-type Contender struct {
+// Entry is a named algorithm of an experiment.
+type Entry struct {
 	Name      string
 	Algorithm envs.Algorithm
 }
 
-// Experiment is the whole configuration of a comparison: the literal is the
-// configuration. All contenders meet the same problem streams.
+// Experiment is the whole configuration of a comparison. All entries meet the
+// same problem streams.
 type Experiment struct {
-	// Name is the folder of the results: letters, digits, '-', '_' and '.'.
-	Name       string
-	Problem    envs.Problem
-	Contenders []Contender
-	Runs       int // independent repetitions, 1 to 100,000
-	Steps      int // decisions a run, 1 to 1,000,000,000
-	Seed       uint64
+	Name    string // of the folder of results: letters, digits, '-', '_' and '.'
+	Problem envs.Problem
+	Entries []Entry
+	Runs    int // independent repetitions, 1 to 100,000
+	Steps   int // decisions a run, 1 to 1,000,000,000
+	Seed    uint64
 }
 
 const (
@@ -34,106 +38,117 @@ const (
 	minScale = 10 // the fewest steps that Scale leaves
 )
 
+var folderName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
+
 // Scale returns the experiment with Steps multiplied by fraction and rounded,
-// but with 10 steps at least (or Steps, where that is less). The name stays:
-// results of different scales lie side by side, as different configurations.
-// It panics when fraction is not a positive finite number.
+// but with at least 10 steps (or Steps, where that is less). The name stays:
+// results of different scales lie side by side. It panics when fraction is not a
+// positive finite number.
 func (e Experiment) Scale(fraction float64) Experiment {
 	if !(fraction > 0) || math.IsInf(fraction, 1) {
-		panic(fmt.Sprintf("sim: scale %v is not a positive number", fraction))
+		panic(fmt.Sprintf("sim: got scale %v, want a positive number", fraction))
 	}
-	scaled := math.Round(float64(e.Steps) * fraction)
-	scaled = min(scaled, maxSteps+1) // too many for an int; Validate names it
+	scaled := min(math.Round(float64(e.Steps)*fraction), maxSteps+1) // Validate refuses more
 	e.Steps = max(int(scaled), min(e.Steps, minScale))
 	return e
 }
 
-// Validate reports the first setting that cannot be run, by field and value.
-// Run calls it before it does anything. Settings of the problem and of the
-// algorithms are theirs to check, when they are made, but they must be such that
-// their JSON tells all of them, for it names the result: without a MarshalJSON
-// method, fields are exported and of no interface type. A field with the tag
-// `json:"-"` is none of the settings and decides no result.
+// Validate returns an error that names the first field that is out of bounds,
+// and its value. Run calls it first. Settings of the problem and of the
+// algorithms are checked when they are made, but JSON must be able to show them.
 func (e Experiment) Validate() error {
-	if err := checkExperimentName(e.Name); err != nil {
-		return err
+	if !folderName.MatchString(e.Name) {
+		return fmt.Errorf("sim: Experiment.Name is %q, want 1 to 100 letters, digits, '-', '_' and '.', for it names a folder", e.Name)
 	}
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf("sim: experiment %q: %s", e.Name, fmt.Sprintf(format, args...))
+	err := e.validate()
+	if err != nil {
+		err = fmt.Errorf("sim: experiment %q: %w", e.Name, err)
 	}
-	if isNil(e.Problem) {
-		return bad("Problem is nil")
+	return err
+}
+
+func (e Experiment) validate() error {
+	switch {
+	case e.Problem == nil:
+		return errors.New("Problem is nil")
+	case len(e.Entries) == 0:
+		return errors.New("Entries is empty")
+	case e.Runs < 1 || e.Runs > maxRuns:
+		return fmt.Errorf("Runs is %d, want 1 to %d", e.Runs, maxRuns)
+	case e.Steps < 1 || e.Steps > maxSteps:
+		return fmt.Errorf("Steps is %d, want 1 to %d", e.Steps, maxSteps)
 	}
-	if e.Runs < 1 || e.Runs > maxRuns {
-		return bad("Runs is %d, want 1 to %d", e.Runs, maxRuns)
-	}
-	if e.Steps < 1 || e.Steps > maxSteps {
-		return bad("Steps is %d, want 1 to %d", e.Steps, maxSteps)
-	}
-	if len(e.Contenders) == 0 {
-		return bad("Contenders is empty")
-	}
-	names := make(map[string]bool)
-	files := make(map[string]string)
-	for i, c := range e.Contenders {
-		field := fmt.Sprintf("Contenders[%d]", i)
-		if err := checkText(c.Name); err != nil || strings.ContainsAny(c.Name, `/\`) || strings.TrimSpace(c.Name) != c.Name || c.Name == "" {
-			return bad("%s.Name is %q, want a text without slashes, control characters and outer spaces", field, c.Name)
+	names, files := map[string]bool{}, map[string]bool{}
+	for i, n := range e.Entries {
+		if n.Name == "" || strings.TrimSpace(n.Name) != n.Name || checkLine(n.Name) != nil {
+			return fmt.Errorf("Entries[%d].Name is %q, want one line of 1 to 200 bytes without spaces around it", i, n.Name)
 		}
-		if names[c.Name] {
-			return bad("%s.Name is %q, which another contender has", field, c.Name)
+		if n.Algorithm == nil {
+			return fmt.Errorf("Entries[%d].Algorithm (%q) is nil", i, n.Name)
 		}
-		names[c.Name] = true
-		if isNil(c.Algorithm) {
-			return bad("%s.Algorithm (%q) is nil", field, c.Name)
-		}
-		head, err := e.head(c)
+		head, err := e.head(n)
 		if err != nil {
-			return bad("%s (%q): %v", field, c.Name, err)
+			return fmt.Errorf("Entries[%d] (%q): %w", i, n.Name, err)
 		}
-		if other, ok := files[head.fileName()]; ok {
-			return bad("contenders %q and %q have the same setting and would share the file %s", other, c.Name, head.fileName())
+		if names[n.Name] || files[head.fileName()] {
+			return fmt.Errorf("Entries[%d].Name is %q, which is too much like another entry's", i, n.Name)
 		}
-		files[head.fileName()] = c.Name
+		names[n.Name], files[head.fileName()] = true, true
 	}
 	return nil
 }
 
-// head is the contender's result without its curves: the configuration.
-func (e Experiment) head(c Contender) (Result, error) {
+// head is the entry's result without curves.
+func (e Experiment) head(n Entry) (Result, error) {
 	problem, err := declaration(e.Problem)
-	if err != nil {
-		return Result{}, err
-	}
-	algorithm, err := declaration(c.Algorithm)
-	if err != nil {
-		return Result{}, err
-	}
+	algorithm, err2 := declaration(n.Algorithm)
 	return Result{
-		Experiment: e.Name,
-		Contender:  c.Name,
-		Problem:    problem,
-		Algorithm:  algorithm,
-		Runs:       e.Runs,
-		Steps:      e.Steps,
-		Seed:       e.Seed,
-	}, nil
+		Experiment: e.Name, Entry: n.Name, Problem: problem, Algorithm: algorithm,
+		Runs: e.Runs, Steps: e.Steps, Seed: e.Seed,
+	}, errors.Join(err, err2)
 }
 
-func checkExperimentName(name string) error {
-	odd := func(r rune) bool {
-		return !(r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_.", r))
+// declaration is a declared value as Go type and JSON, such as
+// `baselines.LinUCB {"Alpha":1}`. A pointer declares what it points to.
+func declaration(v any) (string, error) {
+	name := strings.TrimLeft(fmt.Sprintf("%T", v), "*")
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be recorded as JSON: %w", name, err)
 	}
-	if name == "" || len(name) > 100 || name[0] == '.' || strings.ContainsFunc(name, odd) {
-		return fmt.Errorf("sim: experiment Name is %q, want 1 to 100 letters, digits, '-', '_' and '.', for it names a folder", name)
-	}
-	return nil
+	return name + " " + string(text), nil
 }
 
-// checkText reports whether a text can stand in a header line.
-func checkText(s string) error {
+// checkLine returns an error when a text cannot stand in a header line.
+func checkLine(s string) error {
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) || len(s) > 200 {
-		return fmt.Errorf("%q is not a line of up to 200 bytes of UTF-8", s)
+		return fmt.Errorf("%q is not one line of up to 200 bytes of UTF-8", s)
 	}
 	return nil
+}
+
+// ProblemSeeds returns the problem seeds of n runs, the first included. The seed
+// of run r is the first 8 bytes, little-endian, of the SHA-256 of the text
+//
+//	contextrec problem <Seed> <r>
+//
+// (both decimal), so runs are unrelated, and run r is the same whatever Runs is.
+// All entries have the same seeds: comparisons are paired run by run.
+func (e Experiment) ProblemSeeds(first, n int) []uint64 { return e.seeds("problem", first, n) }
+
+// PolicySeeds returns the policy seeds of n runs, made like ProblemSeeds with the
+// word "policy" in place of "problem". They are the same for all entries, so that
+// an entry's result does not depend on the other entries.
+func (e Experiment) PolicySeeds(first, n int) []uint64 { return e.seeds("policy", first, n) }
+
+func (e Experiment) seeds(role string, first, n int) []uint64 {
+	if first < 0 || n < 0 {
+		panic(fmt.Sprintf("sim: got seeds of %d runs from run %d on, want no negative number", n, first))
+	}
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		sum := sha256.Sum256(fmt.Appendf(nil, "contextrec %s %d %d", role, e.Seed, first+i))
+		seeds[i] = binary.LittleEndian.Uint64(sum[:])
+	}
+	return seeds
 }
