@@ -1,10 +1,8 @@
 package envs
 
 // Codes name the contexts of one step by small integers, where contexts are
-// functions of such: a song and the last three songs, say. A history of codes
-// takes a fraction of the memory of a history of contexts.
-//
-// The slices belong to the environment for as long as the Observation's do.
+// functions of such: a song and the last three songs, say. A history of them
+// takes a fraction of the memory. The slices are owned as the Observation's are.
 type Codes struct {
 	Items []int32 // [R, M], one a candidate
 	State []int32 // [R, S], S the same at all steps; empty where contexts have no state

@@ -18,11 +18,8 @@
 //	for range steps {
 //		obs := env.Observe()
 //		err := policy.Act(actions, obs)
-//		...
 //		outcome, err := env.Step(actions)
-//		...
 //		err = policy.Update(envs.Transition{Observation: obs, Actions: actions, Outcome: outcome})
-//		...
 //	}
 //
 // A policy learns from the transitions alone. What an environment knows beyond
@@ -44,9 +41,9 @@
 //
 // # A new problem
 //
-// A bandit takes a struct with the settings, its Spec, and a New that says what
-// is offered and what that pays: see FromLaw. A problem with states implements
-// Environment itself, as envtest.Chain does. Package envtest tests both.
+// A bandit takes a struct with the settings, its Spec, and a New: see FromLaw. A
+// problem with states implements Environment, as envtest.Chain does. Package
+// envtest tests both.
 //
 // # Panics and errors
 //

@@ -44,9 +44,7 @@ type Observation struct {
 	// where there is one trajectory; nil in a bandit.
 	Session []int32
 
-	// Codes is what Contexts are made of; nil where they are made of nothing
-	// smaller. It says the same as Contexts do.
-	Codes *Codes
+	Codes *Codes // what Contexts are made of; nil where they are made of nothing smaller
 }
 
 // Size returns how many candidates the set of a run has.
@@ -175,12 +173,10 @@ type Oracle interface {
 
 // Policy is a live decision maker for R runs.
 type Policy interface {
-	// Act writes the index of the chosen candidate of each run to dst, [R].
-	// Among candidates that look alike it chooses at random, seeded by the run
-	// (NewRand): the first would be a choice that the order makes.
+	// Act writes the index of the chosen candidate of each run to dst, [R]. Among
+	// candidates that look alike it chooses at random, seeded by the run (NewRand).
 	Act(dst []int, obs Observation) error
-	// Update learns from one step. Everything arrives by argument, so a policy
-	// can also learn from feedback that comes late.
+	// Update learns from one step, whose feedback may come late.
 	Update(tr Transition) error
 }
 

@@ -40,9 +40,8 @@ func Coin(p float64, rng *rand.Rand) float64 {
 // weights, law draws from NewRand(seed, role) with a role that begins with
 // "problem/". The environment implements Oracle.
 //
-// It is an error when the spec is not valid, when there is no seed, and when a
-// function is missing; at a Step, when a reward is not finite or Offer returns
-// another number than 1 to M.
+// A bad spec, no seed and a missing function are errors; at a Step, a reward that
+// is not finite and an Offer of another number than 1 to M.
 func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func (b *bandit) Step(actions []int) (Outcome, error) {
 		b.luck.Seed(run.step, 0)
 		reward := run.Reward(context, b.dice)
 		if math.IsNaN(reward) || math.IsInf(reward, 0) {
-			return Outcome{}, &RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v, where %v is expected (a Coin wants 0 to 1)",
+			return Outcome{}, &RunError{r, fmt.Errorf("the reward of candidate %d is %v, where %v is expected (a Coin wants 0 to 1)",
 				action, reward, run.Expected(context))}
 		}
 		b.reward[r] = float32(reward)

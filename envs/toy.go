@@ -19,10 +19,9 @@ const NoNoise = -1
 // every step. Each run has its own w_r, a uniform direction of length 1. The
 // paper leaves the laws of w_r and e_r open; these are ours.
 //
-// The expected reward is w_r·c. By the central limit theorem w_r·c of one
-// candidate is about N(Σw_r/2, 1/12), so random choice has a regret of about
-// 1.16296·sqrt(1/12) = 0.3357 a step at 5 candidates, 1.16296 being the mean of
-// the largest of 5 standard normals.
+// The expected reward is w_r·c, which is about N(Σw_r/2, 1/12). So random choice
+// has a regret of about 1.16296·sqrt(1/12) = 0.3357 a step at 5 candidates,
+// 1.16296 being the mean of the largest of 5 standard normals.
 type Linear struct {
 	Candidates  int     // M; default 5
 	Dim         int     // D; default 40
@@ -168,11 +167,10 @@ func toySpec(candidates, dim int) Spec {
 }
 
 func checkNoise(field string, sd float64) error {
-	const most = 1e6
-	if sd == NoNoise || sd >= 0 && sd <= most {
+	if sd == NoNoise || sd >= 0 && sd <= 1e6 {
 		return nil
 	}
-	return fmt.Errorf("envs: %s is %v, want 0 to %g or NoNoise", field, sd, most)
+	return fmt.Errorf("envs: %s is %v, want 0 to 1e6 or NoNoise", field, sd)
 }
 
 // uniform returns the Offer of the toy problems: m contexts from the uniform law
@@ -198,7 +196,7 @@ func rewardWeights(seed uint64, dim int) []float64 {
 	rng, w, sum := NewRand(seed, "problem/reward weights"), make([]float64, dim), 0.0
 	for i := range w {
 		w[i] = rng.NormFloat64()
-		sum += w[i] * w[i]
+		sum += float64(w[i] * w[i])
 	}
 	return divide(w, math.Sqrt(sum))
 }
@@ -236,10 +234,8 @@ func normal(sd float64, rng *rand.Rand) float64 { return float64(max(sd, 0) * rn
 func clip(x float64) float64 { return min(max(x, 0), 1) }
 
 // clippedMean returns E[clip(X, 0, 1)] for X ~ N(mean, sd²), sd being 0 for
-// NoNoise. With the excess h(x) = E[(Z−x)⁺] = φ(x) − x·(1−Φ(x)) of a standard
-// normal Z it is
-//
-//	mean + sd·h(mean/sd) − sd·h((1−mean)/sd)
+// NoNoise: with the excess h(x) = E[(Z−x)⁺] = φ(x) − x·(1−Φ(x)) of a standard
+// normal Z, mean + sd·h(mean/sd) − sd·h((1−mean)/sd).
 func clippedMean(mean, sd float64) float64 {
 	switch sd = max(sd, 0); {
 	case 9*sd <= min(mean, 1-mean): // h(9) is below 1e-20 and lost beside the mean
@@ -247,10 +243,8 @@ func clippedMean(mean, sd float64) float64 {
 	case sd == 0:
 		return clip(mean)
 	}
-	return mean + sd*(normalExcess(mean/sd)-normalExcess((1-mean)/sd))
-}
-
-func normalExcess(x float64) float64 {
-	density := math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
-	return density - x*math.Erfc(x/math.Sqrt2)/2
+	h := func(x float64) float64 {
+		return math.Exp(-x*x/2)/math.Sqrt(2*math.Pi) - x*math.Erfc(x/math.Sqrt2)/2
+	}
+	return mean + sd*(h(mean/sd)-h((1-mean)/sd))
 }
