@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot"
@@ -210,14 +209,11 @@ func picture(t *testing.T, d protocol.DisplayData, alt string, pixels image.Poin
 // the pixels of CSS.
 func TestShow(t *testing.T) {
 	picture(t, runInNotebook(t, "show").good(t, 1)[0], "a line", image.Pt(1229, 768), 614, 384)
+	// Three plots of 9.6/2 by 9.6/2*0.66 inches in two rows.
+	picture(t, runInNotebook(t, "grid").good(t, 1)[0], "three lines", image.Pt(1843, 1217), 922, 608)
 	if o := run(t, "show"); o.stdout != "a line\n" {
 		t.Errorf("outside a notebook it prints %q, want the text", o.stdout)
 	}
-}
-
-func TestShowGrid(t *testing.T) {
-	// Three plots of 9.6/2 by 9.6/2*0.66 inches in two rows.
-	picture(t, runInNotebook(t, "grid").good(t, 1)[0], "three lines", image.Pt(1843, 1217), 922, 608)
 }
 
 func TestTexts(t *testing.T) {
@@ -286,25 +282,20 @@ func TestBar(t *testing.T) {
 	run(t, "bar").good(t, 0) // stderr is no terminal here
 }
 
-func TestScale(t *testing.T) {
-	for value, want := range map[string]outcome{
-		"":     {stdout: "0.1\n"},
-		"1":    {stdout: "1\n"},
-		"NaN":  {stderr: "PAPER_SCALE is \"NaN\", want a positive number\n", status: 1},
-		"much": {stderr: "PAPER_SCALE is \"much\", want a positive number\n", status: 1},
+func TestEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		cell, env string
+		want      outcome
+	}{
+		{"scale", "PAPER_SCALE=", outcome{stdout: "0.1\n"}},
+		{"scale", "PAPER_SCALE=1", outcome{stdout: "1\n"}},
+		{"scale", "PAPER_SCALE=NaN", outcome{stderr: "PAPER_SCALE is \"NaN\", want a positive number\n", status: 1}},
+		{"store", "PAPER_OUT=/somewhere", outcome{stdout: "/somewhere/results\n"}},
+		{"store", "GONB_DIR=/notebooks", outcome{stdout: "/notebooks/out/results\n"}},
 	} {
-		if o := run(t, "scale", "PAPER_SCALE="+value); !reflect.DeepEqual(o, want) {
-			t.Errorf("%q: %+v, want %+v", value, o, want)
+		if o := run(t, c.cell, c.env); !reflect.DeepEqual(o, c.want) {
+			t.Errorf("%s with %s: %+v, want %+v", c.cell, c.env, o, c.want)
 		}
-	}
-}
-
-func TestStore(t *testing.T) {
-	if o := run(t, "store", "PAPER_OUT=/somewhere"); o.stdout != "/somewhere/results\n" {
-		t.Errorf("store is %q, want /somewhere/results", o.stdout)
-	}
-	if o := run(t, "store", "GONB_DIR=/notebooks"); o.stdout != "/notebooks/out/results\n" {
-		t.Errorf("store is %q, want /notebooks/out/results", o.stdout)
 	}
 }
 

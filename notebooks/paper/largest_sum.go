@@ -2,6 +2,7 @@ package paper
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/contextrec/contextrec/envs"
@@ -34,6 +35,9 @@ type largestSum struct {
 
 func (p *largestSum) Act(dst []int, obs envs.Observation) error {
 	obs.Check(p.spec, len(p.ties))
+	if len(dst) != obs.Runs {
+		panic(fmt.Sprintf("paper: %d actions for %d runs", len(dst), obs.Runs))
+	}
 	for r := range p.ties {
 		best, ties := 0.0, 0
 		for i := range obs.Size(r) {

@@ -1,0 +1,183 @@
+package paper_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/envtest"
+	"github.com/contextrec/contextrec/envs/kkbox"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// The quantiles of Student's t at 0.975 are those of printed tables.
+func TestIntervals(t *testing.T) {
+	// 1, 2, 3: mean 2, deviation 1, t(2) = 4.303.
+	i := paper.Mean95([]float64{1, 2, 3})
+	near(t, "mean", i.Mean, 2, 1e-12)
+	near(t, "low", i.Low, 2-4.303/math.Sqrt(3), 1e-3)
+	near(t, "high", i.High, 2+4.303/math.Sqrt(3), 1e-3)
+	// 10 - 2*4, 11 - 2*5, 15 - 2*6 are 2, 1, 3.
+	near(t, "paired high", paper.Paired95([]float64{10, 11, 15}, []float64{4, 5, 6}, 2).High, i.High, 1e-12)
+	// One value says nothing about its spread.
+	if i = paper.Mean95([]float64{5}); i.Mean != 5 || !math.IsInf(i.Low, -1) || !math.IsInf(i.High, 1) {
+		t.Errorf("one value has the interval %v", i)
+	}
+	for _, c := range []struct {
+		i    paper.Interval
+		want string
+	}{
+		{paper.Interval{Mean: -123.456, Low: -151.2, High: -95.7}, "-123 [-151, -96]"},
+		{paper.Interval{Mean: 1.2345, Low: 1.11, High: 1.36}, "1.23 [1.11, 1.36]"},
+		{paper.Interval{Mean: 0.00123, Low: -0.00311, High: 0.00557}, "0.0012 [-0.0031, 0.0056]"},
+		{paper.Interval{Mean: 2, Low: 2, High: 2}, "2.000 [2.000, 2.000]"},
+	} {
+		if got := c.i.String(); got != c.want {
+			t.Errorf("%#v is written %q, want %q", c.i, got, c.want)
+		}
+	}
+}
+
+func TestExperiments(t *testing.T) {
+	names := map[string]bool{}
+	for _, e := range paper.Experiments() {
+		if err := e.Validate(); err != nil {
+			t.Error(err)
+		}
+		if names[e.Name] || paper.Title(e) == e.Name {
+			t.Errorf("%s occurs twice or has no title", e.Name)
+		}
+		names[e.Name] = true
+		for _, entry := range e.Entries {
+			if _, err := entry.Algorithm.New(e.Problem.Spec(), []uint64{1}); err != nil && !paper.IsMusic(e) {
+				t.Errorf("%s, %s: %v", e.Name, entry.Name, err)
+			}
+			// The learning rates and the networks stand in the literal.
+			if c, ok := entry.Algorithm.(pgcr.Config); ok && (c.Hidden == nil || c.ActorRate == 0 || c.CriticRate == 0 || c.BatchSize == 0) {
+				t.Errorf("%s, %s leaves settings to defaults: %+v", e.Name, entry.Name, c)
+			}
+		}
+		if scale := paper.UsualScale(e); paper.IsMusic(e) != (scale < 1) {
+			t.Errorf("%s is played at scale %v", e.Name, scale)
+		}
+	}
+}
+
+// Real data has no true probabilities; what is no music stays as it is.
+func TestWithData(t *testing.T) {
+	source := kkbox.Source{Folder: "data"}
+	for _, e := range []sim.Experiment{paper.MusicStateless(), paper.MusicState()} {
+		changed := paper.WithData(e, source)
+		if len(changed.Entries) != len(e.Entries)-1 || slices.ContainsFunc(changed.Entries, func(n sim.Entry) bool { return n.Name == "true probabilities" }) {
+			t.Errorf("%s on real data has %d entries", e.Name, len(changed.Entries))
+		}
+	}
+	if p := paper.WithData(paper.MusicState(), source).Problem.(kkbox.MusicState); p.Source != source {
+		t.Errorf("the source is %+v", p.Source)
+	}
+	if e := paper.WithData(paper.Linear(), source); e.Problem != (envs.Linear{}) || len(e.Entries) != len(paper.Linear().Entries) {
+		t.Errorf("toy-linear has become %+v", e)
+	}
+	if got := []int{paper.Episode(5_000_000), paper.Episode(50_000), paper.Episode(10)}; !slices.Equal(got, []int{10_000, 2_500, 1}) {
+		t.Errorf("episodes are %v", got)
+	}
+}
+
+func TestLargestSum(t *testing.T) {
+	envtest.TestAlgorithm(t, paper.LargestSum{}, envs.Bernoulli{Candidates: 4, Dim: 3})
+	policy, err := paper.LargestSum{}.New(envs.Spec{Candidates: 3, Dim: 2}, []uint64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	action := []int{-1}
+	obs := envs.Observation{Runs: 1, Candidates: 3, Dim: 2, Contexts: []float32{0.9, 0, 0.5, 0.6, 9, 9}, Sizes: []int32{2}}
+	if err := policy.Act(action, obs); err != nil || action[0] != 1 {
+		t.Errorf("of sums 0.9 and 1.1, and 18 beyond the set, it chooses %v, %v", action, err)
+	}
+}
+
+// Of two scales the store serves the one that has more entries, and of equals the
+// larger one; other settings are left out.
+func TestStored(t *testing.T) {
+	store := sim.Store{Dir: t.TempDir()}
+	e := paper.Linear()
+	if found, err := paper.Stored(store, e); err != nil || found != nil {
+		t.Errorf("an empty store has %v, %v", found, err)
+	}
+	e.Runs = 2
+	e.Entries = slices.DeleteFunc(e.Entries, func(n sim.Entry) bool { return n.Name != "random" && n.Name != "Lin-UCB" })
+	play := func(steps int, entries []sim.Entry) {
+		t.Helper()
+		part := e
+		part.Steps, part.Entries = steps, entries
+		if _, err := part.Run(t.Context(), store, paper.Options()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := func() (all []int) {
+		found, err := paper.Stored(store, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range found {
+			all = append(all, r.Steps)
+		}
+		return all
+	}
+	play(20, e.Entries)
+	play(40, e.Entries[:1])
+	if got := steps(); !slices.Equal(got, []int{20, 20}) {
+		t.Errorf("the store serves results of %v steps", got)
+	}
+	play(40, e.Entries)
+	if got := steps(); !slices.Equal(got, []int{40, 40}) {
+		t.Errorf("the store serves results of %v steps", got)
+	}
+	if found := paper.Select(must(paper.Stored(store, e)), "random"); len(found) != 1 || len(paper.Without(found, "random")) != 0 {
+		t.Errorf("of random there are %d", len(found))
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A small study: ratios near 1/N for the critic, below 1 for the actor with several
+// sets and far above it with independent draws, and the same numbers again.
+func TestMeasureTheory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	study := must(paper.MeasureTheory(t.Context(), 0.1))
+	for _, r := range study.Critic {
+		near(t, r.Problem+": N times the ratio of the critic's variances", float64(r.N)*r.Ratio.Mean, 1, 0.2)
+	}
+	for _, r := range study.Actor {
+		if r.Independently != (r.Ratio.Mean > 5) || r.N == 4 && r.Ratio.High > 1 {
+			t.Errorf("the ratio of the actor's variances is %+v", r)
+		}
+	}
+	mean := 0.0
+	for _, b := range study.Bias {
+		mean += b.Mean / float64(len(study.Bias))
+	}
+	near(t, "the mean bias", mean, 0, 0.01)
+	for _, scale := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		if _, err := paper.MeasureTheory(t.Context(), scale); err == nil {
+			t.Errorf("scale %v: no error", scale)
+		}
+	}
+}
