@@ -13,7 +13,7 @@ type Codes struct {
 // goroutines may use it at once. Tables are compared with ==: take a pointer.
 type Table interface {
 	// Expand writes the context of an item that is offered in a state, [state |
-	// item], to dst, [D]. It panics when a code is none of its own.
+	// item], to dst, [D]. It panics for an unknown code.
 	Expand(dst []float32, state []int32, item int32)
 
 	// Identity is one line that differs between tables that give the same codes

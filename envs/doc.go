@@ -28,9 +28,8 @@
 // # Who owns which slice
 //
 // A slice belongs to the function that returned it. An observation stays as it
-// is through the Step that answers it and until the Step after that; an outcome
-// until the next Step. A policy neither changes what it is given nor keeps it
-// after the call: it copies.
+// is until the Step after the one that answers it, an outcome until the next
+// Step. A policy neither changes nor keeps what it is given: it copies.
 //
 // # Determinism
 //

@@ -11,8 +11,7 @@ import (
 	"slices"
 )
 
-// Saver is implemented by policies that can be kept in a file. All policies of
-// this module are Savers.
+// Saver is implemented by policies that can be kept in a file.
 type Saver interface {
 	// Save writes all that matters to the choices to come, random streams
 	// included.

@@ -121,14 +121,13 @@ func (c algorithmChecks) padding() {
 // ties makes the first choice of 100 runs among 5 equal candidates, or fewer: 1
 // of 1e9 sets of seeds misses one.
 func (c algorithmChecks) ties() {
-	obs := must(c.varied.New(seeds(100))).Observe()
-	n := min(5, obs.Candidates)
+	g := start(c.a, c.varied, seeds(100))
+	obs, n := g.env.Observe(), min(5, c.spec.Candidates)
 	obs.Codes = nil
 	fill(obs.Sizes, int32(n))
 	for i := range 100 * n {
 		copy(obs.Context(i/n, i%n), obs.Context(i/n, 0))
 	}
-	g := start(c.a, c.p, seeds(100))
 	g.act(obs)
 	for k := range n {
 		want(slices.Contains(g.actions, k), "candidate %d of %d equal ones is never chosen", k, n)

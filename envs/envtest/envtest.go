@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/contextrec/contextrec/envs"
@@ -98,8 +99,8 @@ func refuses(what string, got, wanted int, f func()) {
 	defer func() {
 		v := recover()
 		text, _ := v.(string)
-		numbers := regexp.MustCompile(`-?\d+`).FindAllString(text, -1)
-		want(regexp.MustCompile(`^\w+: `).MatchString(text) && slices.Contains(numbers, fmt.Sprint(got)) && slices.Contains(numbers, fmt.Sprint(wanted)),
+		words := regexp.MustCompile(`^\w+: |-?\d+`).FindAllString(text, -1)
+		want(len(words) > 1 && strings.HasSuffix(words[0], ": ") && slices.Contains(words, fmt.Sprint(got)) && slices.Contains(words, fmt.Sprint(wanted)),
 			"%s: panic %v, want one like \"envs: %d runs, want %d\"", what, v, got, wanted)
 	}()
 	f()
