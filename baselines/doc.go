@@ -17,7 +17,7 @@
 //
 // # Policies
 //
-// One live policy serves R independent runs, each with a model and a random stream of its own: run
+// One live policy serves R independent runs, each with its model and its random stream: run
 // r depends on seeds[r] alone. Sets may have any size; what lies beyond a set's size is not read. A
 // policy is not safe for concurrent use. Every policy implements Estimator, envs.Saver and
 // envs.Probable. Probabilities are exact, but for Thompson sampling's: those are averages over

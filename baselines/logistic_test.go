@@ -118,8 +118,8 @@ func TestLogisticFit(t *testing.T) {
 		{baselines.GLMUCB{}, envs.Bernoulli{Dim: 40}, true, 1, func(n int) bool { return n <= 20 || n == 22 }},
 	} {
 		follow(t, c.problem, c.algorithm, c.intercept, c.ridge, 301, func(n int, theta []float64, h *history) {
-			if slope := h.steepest(theta); c.refit(n) && !(slope < 1e-9) {
-				t.Fatalf("%#v on %#v: slope %.2g at step %d", c.algorithm, c.problem, slope, n)
+			if g := h.steepest(theta); c.refit(n) && !(g < 1e-9) {
+				t.Fatalf("%#v on %#v: gradient %.2g at step %d", c.algorithm, c.problem, g, n)
 			}
 		})
 	}

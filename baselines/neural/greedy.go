@@ -1,54 +1,113 @@
 package neural
 
 import (
+	"cmp"
 	"encoding/json"
-	"math/rand/v2"
+	"fmt"
+
+	"github.com/gomlx/compute"
 
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Greedy always chooses the candidate with the largest value. Candidates with
-// equal values are drawn for uniformly. It is not in the paper, but with
-// contexts that are new at every step it is a strong baseline: the contexts
-// explore for it.
-type Greedy struct {
-	Settings
+// Settings are those of a value network and of its training. The zero value is the paper's for the
+// toy problems (section 6.2), where it states one.
+type Settings struct {
+	Hidden      []int   // units of the hidden layers, ReLU; default 10
+	Rate        float64 // Adam's learning rate; default 0.01
+	InitScale   float64 // of the initial weights, see pgcr.Network.Init; default 1
+	BatchSize   int     // B, history steps an update; default 64
+	UpdateEvery int     // environment steps an update; default 1
+	Capacity    int     // steps of a run that the history keeps; default 0, all
+
+	// Discount is gamma, in [0, 1]; default 0, which is a bandit. It counts in problems with
+	// sessions only.
+	Discount float64
+
+	// Backend runs the graphs; default: what pgcr.OpenBackend("") returns.
+	Backend compute.Backend `json:"-"`
 }
 
-func (a Greedy) withDefaults() Greedy {
-	a.Settings = a.Settings.withDefaults()
-	return a
+func (s Settings) withDefaults() Settings {
+	if s.Hidden == nil {
+		s.Hidden = []int{10}
+	}
+	s.Rate, s.InitScale = cmp.Or(s.Rate, 0.01), cmp.Or(s.InitScale, 1)
+	s.BatchSize, s.UpdateEvery = cmp.Or(s.BatchSize, 64), cmp.Or(s.UpdateEvery, 1)
+	return s
 }
 
-// New implements envs.Algorithm; the policy is a *Policy. It returns an error that
-// names the field when a setting is out of bounds, and when there is no seed.
+// check returns an error that names the first bad setting.
+func (s Settings) check() error {
+	layers := len(s.Hidden) >= 1 && len(s.Hidden) <= 16
+	for _, units := range s.Hidden {
+		layers = layers && units >= 1 && units <= 1<<16
+	}
+	for _, c := range []struct {
+		field string
+		value any
+		ok    bool
+		want  string
+	}{
+		{"Hidden", s.Hidden, layers, "1 to 16 layers of 1 to 65536 units"},
+		{"Rate", s.Rate, s.Rate > 0 && s.Rate <= 10, "a learning rate in (0, 10]"},
+		{"InitScale", s.InitScale, s.InitScale > 0 && s.InitScale <= 100, "a scale in (0, 100]"},
+		{"BatchSize", s.BatchSize, s.BatchSize >= 1 && s.BatchSize <= 1<<20, "1 to 1048576"},
+		{"UpdateEvery", s.UpdateEvery, s.UpdateEvery >= 1, "at least 1"},
+		{"Capacity", s.Capacity, s.Capacity >= 0, "at least 1, or 0 for all"},
+		{"Discount", s.Discount, s.Discount >= 0 && s.Discount <= 1, "0 to 1"},
+	} {
+		if !c.ok {
+			return fmt.Errorf("%s is %v, want %s", c.field, c.value, c.want)
+		}
+	}
+	return nil
+}
+
+// Greedy always chooses the candidate with the largest value. Candidates with equal values are
+// drawn for uniformly. It is not in the paper, but with contexts that are new at every step it is a
+// strong baseline: the contexts explore for it.
+type Greedy struct{ Settings }
+
+func (a Greedy) withDefaults() Greedy { return Greedy{a.Settings.withDefaults()} }
+
+// New implements envs.Algorithm; the policy is a *Policy. It returns an error that names the field
+// when a setting is out of bounds, and when there is no seed or no backend.
 func (a Greedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	return newPolicy("Greedy", a.withDefaults().Settings, 0, spec, seeds, nil)
+	a = a.withDefaults()
+	return newPolicy(a, a.Settings, 0, spec, seeds)
 }
 
-// MarshalJSON writes the settings with the defaults filled in, so that a
-// recorded declaration says what was run.
+// MarshalJSON writes the settings with the defaults filled in, so that a recorded declaration says
+// what was run.
 func (a Greedy) MarshalJSON() ([]byte, error) {
 	type plain Greedy
 	return json.Marshal(plain(a.withDefaults()))
 }
 
-// greedy returns the index of the largest value, each of several equal ones with
-// the same probability. Random numbers are drawn only for ties.
-func greedy(values []float32, rng *rand.Rand) int {
-	best, equal := 0, 1
-	for i := 1; i < len(values); i++ {
-		switch {
-		case values[i] > values[best]:
-			best, equal = i, 1
-		case values[i] == values[best]:
-			// The k-th of k equal values replaces the chosen one with probability
-			// 1/k, which leaves 1/k to every one of them.
-			equal++
-			if rng.IntN(equal) == 0 {
-				best = i
-			}
-		}
+// EpsilonGreedy is the paper's epsilon-greedy (section 6.2): with probability Epsilon it chooses
+// one of all candidates uniformly (the best one included), else as Greedy does.
+type EpsilonGreedy struct {
+	Settings
+	Epsilon float64 // share of random choices, in (0, 1]; default 0.1, the paper's. Greedy has none.
+}
+
+func (a EpsilonGreedy) withDefaults() EpsilonGreedy {
+	return EpsilonGreedy{a.Settings.withDefaults(), cmp.Or(a.Epsilon, 0.1)}
+}
+
+// New implements envs.Algorithm; the policy is a *Policy. It returns an error that names the field
+// when a setting is out of bounds, and when there is no seed or no backend.
+func (a EpsilonGreedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	a = a.withDefaults()
+	if !(a.Epsilon > 0 && a.Epsilon <= 1) {
+		return nil, fmt.Errorf("%T: Epsilon is %v, want a share in (0, 1]", a, a.Epsilon)
 	}
-	return best
+	return newPolicy(a, a.Settings, a.Epsilon, spec, seeds)
+}
+
+// MarshalJSON writes the settings with the defaults filled in.
+func (a EpsilonGreedy) MarshalJSON() ([]byte, error) {
+	type plain EpsilonGreedy
+	return json.Marshal(plain(a.withDefaults()))
 }

@@ -1,9 +1,9 @@
 package neural
 
 import (
-	"errors"
+	"math/rand/v2"
+	"slices"
 
-	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -11,195 +11,105 @@ import (
 	"github.com/contextrec/contextrec/pgcr"
 )
 
-// learner keeps the history of chosen contexts and makes the updates.
+// learner draws batches from a policy's history and updates its network.
 type learner struct {
 	sessions bool // whether the problem has them
-	history  *pgcr.Replay
-	chosen   envs.Transition // scratch: a step with the chosen candidate alone
-	items    []int32         // scratch: the codes of the chosen candidates, [R]
-	order    []int           // of one candidate
-	batch    []int           // scratch: the steps of one run's batch
-
-	contexts *pgcr.Contexts  // the chosen contexts of the batch, B
-	reward   *tensors.Tensor // [R, B]
-	mask     *tensors.Tensor // [R, 1, H]
+	sarsa    bool // whether targets look a step ahead (22)
 	exec     *Exec
-
-	// Nil unless targets look a step ahead.
-	next     *pgcr.Contexts  // the contexts chosen at the next step, B
-	discount *tensors.Tensor // [R, B]
-	ready    *tensors.Tensor // 1 where a run learns, else 0; [R, 1]
-}
-
-// updateInputs are the nodes of the update graph.
-type updateInputs struct {
-	params          []*Node // parameters and moments
-	contexts, rows  *Node   // [R, W, B], nil on a device, and [R, B, W]
-	reward          *Node   // [R, B]
-	mask            *Node   // [R, 1, H]
-	size, eps       *Node   // scalars of Adam
-	next, nextRows  *Node   // [R, W, B], nil on a device, and [R, B, W], nil on the host; both unless targets look a step ahead
-	discount, ready *Node   // [R, B], [R, 1]; nil unless targets look a step ahead
-}
-
-// updateGraph is one update of the value network. It returns the successors of
-// parameters and moments.
-func updateGraph(network pgcr.Network, in updateInputs) []*Node {
-	k := len(in.params) / 3
-	value := network.Apply(in.params[:k], in.contexts, in.rows, in.mask)
-	target := in.reward
-	if in.discount != nil {
-		target = pgcr.SarsaTarget(in.reward, in.discount, network.Apply(in.params[:k], in.next, in.nextRows, in.mask).Output)
-	}
-	slope := pgcr.ValueSlope(target, value.Output)
-	if in.ready != nil {
-		slope = Mul(slope, in.ready)
-	}
-	return pgcr.Step(in.params, value.Gradient(slope, in.rows), in.size, in.eps)
 }
 
 func newLearner(p *Policy, sessions bool) (*learner, error) {
-	runs, dim, b := p.Runs(), p.spec.Dim, p.settings.BatchSize
-	l := &learner{
-		sessions: sessions,
-		// Nothing but the chosen candidate is learned from: a history of steps
-		// with one candidate each takes an M-th of the memory.
-		history: pgcr.NewReplay(envs.Spec{Candidates: 1, Dim: dim}, runs, p.settings.Discount),
-		chosen: envs.Transition{
-			Observation: envs.Observation{Runs: runs, Candidates: 1, Dim: dim, Contexts: make([]float32, runs*dim)},
-			Actions:     make([]int, runs),
-		},
-		items: make([]int32, runs),
-		order: []int{0},
-		batch: make([]int, b),
-	}
-	network := p.network.Network
-	in := inputs{backend: p.backend, runs: runs}
-	l.contexts, l.reward, l.mask = in.contexts(b, dim, true), in.tensor(b), in.mask(network)
-	if sessions && p.settings.Discount > 0 {
-		l.next, l.discount, l.ready = in.contexts(b, dim, false), in.tensor(b), in.tensor(1)
-	}
-	if in.err != nil {
-		return nil, in.err
-	}
-	k := 3 * len(p.network.Weights())
+	l := &learner{sessions: sessions, sarsa: sessions && p.settings.Discount > 0}
 	var err error
-	l.exec, err = NewExec(p.backend, func(n []*Node) []*Node {
-		in := updateInputs{params: n[:k], contexts: n[k], rows: n[k+1], reward: n[k+2], mask: n[k+3], size: n[k+4], eps: n[k+5]}
-		if l.next != nil {
-			in.next, in.discount, in.ready = n[k+6], n[k+7], n[k+8]
+	l.exec, err = NewExec(p.backend, func(in []*Node) []*Node {
+		state, in := p.network.Nodes(in)
+		value := func(contexts *Node) *Node { return p.network.Network.Forward(state.Params, contexts, nil) }
+		chosen, target, weight, rate, t := in[0], in[1], in[2], in[3], in[4]
+		if l.sarsa {
+			target = pgcr.SarsaTarget(target, in[6], value(in[5])) // (22)
 		}
-		return updateGraph(network, in)
+		loss := pgcr.CriticLoss(weight, target, value(chosen)) // (17)
+		params, m, v := pgcr.Adam(state.Params, state.M, state.V, Gradient(loss, state.Params...), rate, t)
+		return slices.Concat(params, m, v)
 	})
 	return l, err
 }
 
-// add appends one step of every run to the history.
-func (l *learner) add(tr envs.Transition) error {
-	if l.sessions != (tr.Session != nil) {
+// Update implements envs.Policy: it appends the step to the history and, every UpdateEvery steps,
+// learns from a batch of it.
+func (p *Policy) Update(tr envs.Transition) (err error) {
+	tr.Check(p.spec, p.Runs())
+	if err := tr.Finite(); err != nil {
+		return err
+	}
+	if p.learn == nil {
+		if p.learn, err = newLearner(p, tr.Session != nil); err != nil {
+			return err
+		}
+	}
+	if p.learn.sessions != (tr.Session != nil) {
 		panic("neural: a transition with sessions among others without")
 	}
-	l.chosen.Session, l.chosen.Outcome = tr.Session, tr.Outcome
-	defer func() { // the environment's, not to be kept
-		l.chosen.Session, l.chosen.Outcome, l.chosen.Codes = nil, envs.Outcome{}, nil
-	}()
-	if tr.Codes != nil {
-		codes := *tr.Codes
-		codes.Items = l.items
-		l.chosen.Codes = &codes
-	}
-	if err := l.history.Accept(l.chosen); err != nil {
+	if err := p.history.Add(onlyChosen(tr)); err != nil {
 		return err
+	}
+	if p.steps++; p.steps%int64(p.settings.UpdateEvery) != 0 {
+		return nil
+	}
+	p.updates++
+	results, err := pgcr.Call(p.learn.exec, p.network.All(), p.draw()...)
+	if err != nil {
+		return err
+	}
+	_, err = p.network.Replace(results)
+	return err
+}
+
+// onlyChosen is a transition in which the chosen candidate was the only one.
+func onlyChosen(tr envs.Transition) envs.Transition {
+	obs := tr.Observation
+	obs.Candidates, obs.Sizes, obs.Contexts = 1, nil, nil
+	if tr.Codes != nil {
+		obs.Codes = &envs.Codes{State: tr.Codes.State, Table: tr.Codes.Table}
 	}
 	for r, action := range tr.Actions {
+		obs.Contexts = append(obs.Contexts, tr.Context(r, action)...)
 		if tr.Codes != nil {
-			l.items[r] = tr.Codes.Items[r*tr.Candidates+action]
-		} else {
-			copy(l.chosen.Contexts[r*tr.Dim:(r+1)*tr.Dim], tr.Contexts[(r*tr.Candidates+action)*tr.Dim:])
+			obs.Codes.Items = append(obs.Codes.Items, tr.Codes.Items[r*tr.Candidates+action])
 		}
-		l.history.Add(r, l.chosen, l.order)
 	}
-	return nil
+	return envs.Transition{Observation: obs, Actions: make([]int, tr.Runs), Outcome: tr.Outcome}
 }
 
-// update learns from one batch a run. A run that has no step to draw yet keeps
-// its parameters, whatever the runs beside it do.
-func (l *learner) update(p *Policy) error {
-	if err := l.fill(p); err != nil {
-		return err
-	}
-	args, err := p.network.Donate()
-	if err != nil {
-		return err
-	}
-	size, eps := pgcr.Adam{Rate: p.settings.Rate}.Scalars(p.network.Updates + 1)
-	args = append(args, l.contexts.Columns(), l.contexts.Rows(), l.reward, l.mask,
-		tensors.FromScalar(float32(size)), tensors.FromScalar(float32(eps)))
-	if l.next != nil {
-		args = append(args, l.next.Columns(), l.discount, l.ready)
-	}
-	results, err := l.exec.Call(args...)
-	if err != nil {
-		return err
-	}
-	p.network.Replace(results)
-	return nil
-}
-
-// fill draws a batch of each run into the inputs.
-func (l *learner) fill(p *Policy) error {
-	in := []*tensors.Tensor{l.contexts.Columns(), l.contexts.Rows(), l.reward, l.mask, l.next.Columns(), l.discount, l.ready}
-	return pgcr.EditInputs(in, func(v [][]float32) {
-		reward, mask, discount, ready := v[2], v[3], v[5], v[6]
-		contexts, next := l.contexts.Writer(v[0], v[1]), l.next.Writer(v[4], nil)
-		b, units := len(l.batch), len(mask)/p.Runs()
-		for r, s := range p.streams {
-			if l.history.Steps(r) == 0 {
-				continue
-			}
-			pgcr.DropUnits(mask[r*units:(r+1)*units], p.dropout, s.batchMask)
-			l.history.Draw(l.batch, r, s.batch)
-			for i, step := range l.batch {
-				contexts.Write(r, i, l.history.Chosen(r, step))
-				reward[r*b+i] = l.history.Reward(r, step)
-			}
-			if l.next == nil {
-				continue
-			}
-			ready[r] = 1
-			for i, step := range l.batch {
-				gamma, chosen := l.history.Next(r, step)
-				discount[r*b+i] = gamma
-				if chosen != nil {
-					next.Write(r, i, chosen)
-				}
+// draw draws a batch of each run: the inputs of the graph after the parameters. A run that has no
+// step to learn from yet has the weight 0, and keeps its parameters.
+func (p *Policy) draw() []*tensors.Tensor {
+	runs, b, d := p.Runs(), p.settings.BatchSize, p.spec.Dim
+	chosen, next := make([]float32, runs*b*d), make([]float32, runs*b*d)
+	reward, weight, discount := make([]float32, runs*b), make([]float32, runs*b), make([]float32, runs*b)
+	steps := make([]int, b)
+	for r, s := range p.streams {
+		if !p.history.Draw(steps, r, rand.New(s.Batch)) {
+			continue
+		}
+		for i, step := range steps {
+			at := r*b + i
+			weight[at] = 1
+			reward[at] = p.history.Chosen(chosen[at*d:(at+1)*d], r, step)
+			if p.learn.sarsa {
+				var following int
+				discount[at], following = p.history.Next(r, step)
+				p.history.Chosen(next[at*d:(at+1)*d], r, following)
 			}
 		}
-	})
-}
-
-// inputs makes the inputs of graphs and keeps the errors for later.
-type inputs struct {
-	backend compute.Backend
-	runs    int
-	err     error
-}
-
-// contexts makes an input of n contexts a run.
-func (in *inputs) contexts(n, dim int, withRows bool) *pgcr.Contexts {
-	c, err := pgcr.NewContexts(in.backend, in.runs, n, dim, withRows)
-	in.err = errors.Join(in.err, err)
-	return c
-}
-
-// tensor makes an input of those dimensions a run.
-func (in *inputs) tensor(dims ...int) *tensors.Tensor {
-	t, err := pgcr.NewInput(in.backend, append([]int{in.runs}, dims...)...)
-	in.err = errors.Join(in.err, err)
-	return t
-}
-
-// mask makes an input for a dropout mask a run.
-func (in *inputs) mask(network pgcr.Network) *tensors.Tensor {
-	return in.tensor(1, network.MaskUnits())
+	}
+	tensor := func(x []float32) *tensors.Tensor { return tensors.FromFlatDataAndDimensions(x, runs, b) }
+	inputs := []*tensors.Tensor{
+		pgcr.Columns(chosen, runs, b, d), tensor(reward), tensor(weight),
+		tensors.FromScalar(float32(p.settings.Rate)), tensors.FromScalar(float32(p.updates)),
+	}
+	if p.learn.sarsa {
+		inputs = append(inputs, pgcr.Columns(next, runs, b, d), tensor(discount))
+	}
+	return inputs
 }

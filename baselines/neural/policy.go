@@ -1,7 +1,9 @@
 package neural
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 
@@ -13,72 +15,50 @@ import (
 	"github.com/contextrec/contextrec/pgcr"
 )
 
-// Policy is the live policy of Greedy, EpsilonGreedy and DropoutThompson: a
-// value network, the history that it learns from, and a way to choose, for R
-// runs at once.
+// Policy is the live policy of Greedy and EpsilonGreedy: a value network and the history that it
+// learns from, for R runs at once.
 type Policy struct {
-	algorithm string
-	settings  Settings
-	dropout   float64
-	explore   explore // nil for none
-	spec      envs.Spec
-	backend   compute.Backend
-	network   *pgcr.Parameters
-	streams   []streams // [R]
-	steps     int64     // steps seen
+	declared envs.Algorithm
+	settings Settings
+	epsilon  float64
+	spec     envs.Spec
+	backend  compute.Backend
 
-	contexts *pgcr.Contexts  // the candidates of a decision, M and filled up to a multiple of vector
-	mask     *tensors.Tensor // [R, 1, H]
-	values   *Exec           // weights, contexts, mask -> f(c), [R, n]
-	learn    *learner        // made at the first update, when it is known whether there are sessions
+	network        *pgcr.Parameters
+	history        *pgcr.Replay // of the chosen contexts alone: an M-th of the memory
+	streams        []streams    // [R]
+	steps, updates int64
+
+	values *Exec    // weights, contexts -> f(c), [R, M]
+	learn  *learner // made at the first update, when it is known whether there are sessions
 }
 
-// vector is how many columns the Go backend's vector kernels take at a time: a rest
-// is ten times slower, so decisions are filled up with columns that nobody reads.
-const vector = 8
+// streams are the random sources of one run, one for each purpose, so that no use of one shifts
+// another.
+type streams struct{ Act, Batch *rand.PCG }
 
-// streams are the random sources of one run, one for each purpose, so that no
-// use of one shifts another.
-type streams struct {
-	act, actMask, batch, batchMask *rand.Rand
-
-	tie *rand.Rand // of a script
-}
-
-func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, seeds []uint64, explore explore) (envs.Policy, error) {
-	if err := checkProblem(algorithm, spec, seeds); err != nil {
-		return nil, err
+func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	if err := errors.Join(s.check(), spec.Validate()); err != nil {
+		return nil, fmt.Errorf("%T: %w", a, err)
 	}
-	if err := s.check(algorithm); err != nil {
-		return nil, err
+	if len(seeds) == 0 {
+		return nil, fmt.Errorf("%T: no seeds, want one a run", a)
 	}
+	p := &Policy{declared: a, settings: s, epsilon: epsilon, spec: spec, backend: s.Backend}
 	var err error
-	if s.Backend, err = pgcr.OpenBackend(s.Backend); err != nil {
-		return nil, err
+	if p.backend == nil {
+		if p.backend, err = pgcr.OpenBackend(""); err != nil {
+			return nil, err
+		}
 	}
-	network := pgcr.Network{Dim: spec.Dim, Hidden: s.Hidden, Bias: true}
-	p := &Policy{
-		algorithm: algorithm, settings: s, dropout: dropout, explore: explore, spec: spec, backend: s.Backend,
-		network: pgcr.NewParameters(s.Backend, network, seeds, "neural/value"),
-	}
+	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: s.Hidden, Bias: true}, s.InitScale, seeds, "neural/value")
+	p.history = pgcr.NewReplay(envs.Spec{Candidates: 1, Dim: spec.Dim, State: spec.State}, len(seeds), s.Capacity, s.Discount)
 	for _, seed := range seeds {
-		p.streams = append(p.streams, streams{
-			act:       envs.NewRand(seed, "neural/act"),
-			actMask:   envs.NewRand(seed, "neural/act-dropout"),
-			batch:     envs.NewRand(seed, "neural/replay"),
-			batchMask: envs.NewRand(seed, "neural/update-dropout"),
-			tie:       envs.NewRand(seed, "neural/tie"),
-		})
-	}
-	in := inputs{backend: p.backend, runs: len(seeds)}
-	p.contexts = in.contexts((spec.Candidates+vector-1)/vector*vector, spec.Dim, false)
-	p.mask = in.mask(network)
-	if in.err != nil {
-		return nil, in.err
+		p.streams = append(p.streams, streams{envs.NewSource(seed, "neural/act"), envs.NewSource(seed, "neural/replay")})
 	}
 	p.values, err = NewExec(p.backend, func(in []*Node) *Node {
-		k := len(in) - 2
-		return network.Forward(in[:k], in[k], in[k+1]).Output
+		k := len(in) - 1
+		return p.network.Network.Forward(in[:k], in[k], nil)
 	})
 	if err != nil {
 		return nil, err
@@ -89,118 +69,149 @@ func newPolicy(algorithm string, s Settings, dropout float64, spec envs.Spec, se
 // Runs returns R.
 func (p *Policy) Runs() int { return len(p.streams) }
 
-// Act implements envs.Policy. It changes nothing but random streams that only
-// Act draws from.
+// Act implements envs.Policy.
 func (p *Policy) Act(dst []int, obs envs.Observation) error {
-	obs.Check(p.spec, p.Runs())
-	if len(dst) != p.Runs() {
-		panic(fmt.Sprintf("neural: %d actions asked for, policy was made for %d runs", len(dst), p.Runs()))
-	}
-	drop := func(r int, mask []float32) { pgcr.DropUnits(mask, p.dropout, p.streams[r].actMask) }
-	return p.evaluate(obs, drop, func(r int, values []float32) {
-		dst[r] = -1
-		if p.explore != nil {
-			dst[r] = p.explore(len(values), p.streams[r].act)
-		}
-		if dst[r] < 0 {
-			dst[r] = greedy(values, p.streams[r].act)
-		}
-	})
-}
-
-// Values writes the estimated value f(c) of every candidate to dst, [R, M]
-// row-major: the expected reward in a bandit, the expected discounted return
-// where Discount counts. No unit is dropped. It changes nothing, and panics when
-// dst has another length.
-func (p *Policy) Values(dst []float64, obs envs.Observation) error {
-	obs.Check(p.spec, p.Runs())
-	m := p.spec.Candidates
-	if len(dst) != p.Runs()*m {
-		panic(fmt.Sprintf("neural: %d values asked for, policy was made for %d runs of %d candidates", len(dst), p.Runs(), m))
-	}
-	keep := func(_ int, mask []float32) { pgcr.DropUnits(mask, 0, nil) }
-	return p.evaluate(obs, keep, func(r int, values []float32) {
-		for i, v := range values {
-			dst[r*m+i] = float64(v)
-		}
-	})
-}
-
-// evaluate hands the values of each run's candidates to use, under the mask that
-// setMask writes.
-func (p *Policy) evaluate(obs envs.Observation, setMask func(r int, mask []float32), use func(r int, values []float32)) error {
-	if err := obs.Finite(); err != nil {
-		return err
-	}
-	runs, m, size := p.Runs(), p.spec.Candidates, p.spec.Candidates*p.spec.Dim
-	err := pgcr.EditInputs([]*tensors.Tensor{p.contexts.Columns(), p.mask}, func(v [][]float32) {
-		columns, units := p.contexts.Writer(v[0], nil), len(v[1])/runs
-		for r := range runs {
-			columns.Write(r, 0, obs.Contexts[r*size:(r+1)*size])
-			setMask(r, v[1][r*units:(r+1)*units])
-		}
-	})
+	values, err := p.evaluate(obs, len(dst), 1)
 	if err != nil {
 		return err
 	}
-	results, err := p.values.Call(append(p.network.Weights(), p.contexts.Columns(), p.mask)...)
-	if err != nil {
-		return err
-	}
-	var diverged error
-	err = tensors.ConstFlatData(results[0], func(flat []float32) {
-		for r := 0; r < runs && diverged == nil; r++ {
-			values := flat[len(flat)/runs*r:][:m]
-			if diverged = p.checkValues(r, values); diverged == nil {
-				use(r, values)
-			}
+	for r := range dst {
+		rng := rand.New(p.streams[r].Act)
+		if p.epsilon > 0 && rng.Float64() < p.epsilon {
+			dst[r] = rng.IntN(obs.Size(r))
+			continue
 		}
-	})
-	if err != nil {
-		return err
+		best := largest(p.set(values, obs, r))
+		dst[r] = best[rng.IntN(len(best))]
 	}
-	if err := results[0].FinalizeAll(); err != nil {
-		return err
-	}
-	return diverged
+	return nil
 }
 
-// checkValues explains values that are not finite by the setting that causes them.
-func (p *Policy) checkValues(r int, values []float32) error {
-	for i, v := range values {
-		if !finite(v) {
-			return p.diverged(r, fmt.Sprintf("the value of candidate %d is %v", i, v))
+// Probabilities implements envs.Probable; they are exact.
+func (p *Policy) Probabilities(dst []float64, obs envs.Observation) error {
+	values, err := p.evaluate(obs, len(dst), p.spec.Candidates)
+	if err != nil {
+		return err
+	}
+	clear(dst)
+	for r := range p.Runs() {
+		set := dst[r*p.spec.Candidates:][:obs.Size(r)]
+		for i := range set {
+			set[i] = p.epsilon / float64(len(set))
+		}
+		best := largest(p.set(values, obs, r))
+		for _, i := range best {
+			set[i] += (1 - p.epsilon) / float64(len(best))
 		}
 	}
 	return nil
 }
 
-func (p *Policy) diverged(r int, what string) error {
-	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %s (%s.Rate %v)", p.network.Updates, what, p.algorithm, p.settings.Rate)}
-}
-
-// Update implements envs.Policy: it appends the step to the history and, every
-// UpdateEvery steps, learns from a batch of it. It panics when some transitions
-// have sessions and others do not.
-func (p *Policy) Update(tr envs.Transition) error {
-	tr.Check(p.spec, p.Runs())
-	if err := tr.Finite(); err != nil {
+// Values writes the estimate f(c) of the value of each candidate to dst, [R, M], NaN beyond the size
+// of a set: the expected reward in a bandit, the expected discounted return where Discount counts.
+// It changes nothing.
+func (p *Policy) Values(dst []float64, obs envs.Observation) error {
+	values, err := p.evaluate(obs, len(dst), p.spec.Candidates)
+	if err != nil {
 		return err
 	}
-	if p.learn == nil {
+	for i := range dst {
+		dst[i] = math.NaN()
+		if i%p.spec.Candidates < obs.Size(i/p.spec.Candidates) {
+			dst[i] = float64(values[i])
+		}
+	}
+	return nil
+}
+
+// evaluate returns f(c), [R, M]. The caller has room for that many results, and wants each of a run.
+func (p *Policy) evaluate(obs envs.Observation, room, each int) ([]float32, error) {
+	obs.Check(p.spec, p.Runs())
+	if room != p.Runs()*each {
+		panic(fmt.Sprintf("neural: got room for %d results, want %d", room, p.Runs()*each))
+	}
+	if err := obs.Finite(); err != nil {
+		return nil, err
+	}
+	m, d := p.spec.Candidates, p.spec.Dim
+	rows := make([]float32, len(obs.Contexts)) // 0 beyond the size of a set
+	for r := range p.Runs() {
+		copy(rows[r*m*d:], obs.Contexts[r*m*d:][:obs.Size(r)*d])
+	}
+	results, err := pgcr.Call(p.values, p.network.Weights(), pgcr.Columns(rows, p.Runs(), m, d))
+	if err != nil {
+		return nil, err
+	}
+	values, err := tensors.CopyFlatData[float32](results[0])
+	for i, v := range values {
+		if v-v != 0 && i%m < obs.Size(i/m) {
+			return nil, p.diverged(i/m, fmt.Errorf("the value of candidate %d is %v", i%m, v))
+		}
+	}
+	return values, errors.Join(err, results[0].FinalizeAll())
+}
+
+// set returns the values of the candidates of a run.
+func (p *Policy) set(values []float32, obs envs.Observation, r int) []float32 {
+	return values[r*p.spec.Candidates:][:obs.Size(r)]
+}
+
+// largest returns the indices of the largest values.
+func largest(values []float32) (best []int) {
+	for i, v := range values {
+		switch {
+		case len(best) == 0 || v > values[best[0]]:
+			best = append(best[:0], i)
+		case v == values[best[0]]:
+			best = append(best, i)
+		}
+	}
+	return best
+}
+
+// diverged tells how far into a run a value has stopped being finite.
+func (p *Policy) diverged(r int, err error) error {
+	feature, reward := p.history.Largest(r)
+	return &envs.RunError{Run: r, Err: fmt.Errorf("%T: after %d updates %w (the largest feature seen is %v, the largest reward %v; Rate %v)",
+		p.declared, p.updates, err, feature, reward, p.settings.Rate)}
+}
+
+// saved is everything that a policy is made of.
+type saved struct {
+	Steps, Updates int64
+	Network        [][]float32
+	Streams        []streams
+	History        pgcr.Kept
+	Learned        bool // whether there was a step
+	Sessions       bool // whether steps had sessions
+}
+
+// Save implements envs.Saver: the network, Adam's moments, the counts, the random streams and the
+// history.
+func (p *Policy) Save(w io.Writer) error {
+	network, err := p.network.Values()
+	if err != nil {
+		return err
+	}
+	s := saved{p.steps, p.updates, network, p.streams, p.history.Kept(), p.learn != nil, p.learn != nil && p.learn.sessions}
+	return envs.WriteState(w, p.declared, p.spec, p.Runs(), s)
+}
+
+// Load implements envs.Saver.
+func (p *Policy) Load(r io.Reader) error {
+	var s saved
+	if err := envs.ReadState(r, p.declared, p.spec, p.Runs(), &s); err != nil {
+		return err
+	}
+	var learn *learner
+	if s.Learned {
 		var err error
-		if p.learn, err = newLearner(p, tr.Session != nil); err != nil {
+		if learn, err = newLearner(p, s.Sessions); err != nil {
 			return err
 		}
 	}
-	if err := p.learn.add(tr); err != nil {
-		return err
-	}
-	p.steps++
-	if p.steps%int64(p.settings.UpdateEvery) != 0 {
-		return nil
-	}
-	return p.learn.update(p)
+	p.network.Restore(s.Network)
+	p.history.Restore(s.History)
+	p.steps, p.updates, p.streams, p.learn = s.Steps, s.Updates, s.Streams, learn
+	return nil
 }
-
-func finite(x float32) bool { return math.Abs(float64(x)) <= math.MaxFloat32 }
