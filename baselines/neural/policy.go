@@ -1,6 +1,7 @@
 package neural
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ type Policy struct {
 type streams struct{ Act, Batch *rand.PCG }
 
 func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	if err := errors.Join(s.check(), spec.Validate()); err != nil {
+	if err := cmp.Or(s.check(), spec.Validate()); err != nil {
 		return nil, fmt.Errorf("%T: %w", a, err)
 	}
 	if len(seeds) == 0 {

@@ -9,9 +9,9 @@ import (
 )
 
 // VanillaPG is the policy gradient that the paper compares PGCR with (section 5.3): the same actor,
-// critic and history, but updated by (28) and (29), in which the probability of a context among the
-// candidates of its own step stands in place of the marginal. It is pgcr.Config with Resamples:
-// pgcr.OwnSets, the fields and defaults of which are its own; Resamples may be left at 0.
+// critic and history, but updated by (28) and (29), in which the probability of a context among
+// those that it was offered with is in place of the marginal. It is pgcr.Config, with its fields and
+// defaults, but for Resamples: those are pgcr.OwnSets, and may be left at 0.
 type VanillaPG pgcr.Config
 
 func (a VanillaPG) config() pgcr.Config {
