@@ -10,11 +10,9 @@ package figure
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"image/color"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +25,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/contextrec/contextrec/envs/sim"
 )
 
 // The size of a figure on a page.
@@ -133,14 +133,14 @@ func Write(w io.Writer, format string, width, height vg.Length, columns int, plo
 }
 
 // Save writes a plot to a file in the format of its extension, .png, .svg or
-// .pdf, and makes its folder where that is missing.
+// .pdf, and makes its folder where that is missing. No file is half written.
 func Save(p *plot.Plot, path string, width, height vg.Length) error {
 	var b bytes.Buffer
 	err := Write(&b, strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."), width, height, 1, p)
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, b.Bytes(), 0o666))
+	return sim.WriteFile(path, b.Bytes())
 }
 
 // key is a legend right of the data: plot.Legend would lie on the lines.

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,18 +24,27 @@ import (
 
 // Run plays an experiment at its [Scale] and keeps the results in the [Store],
 // under a progress bar, and returns them in the order of the entries. What the
-// store already holds is not played again. An error fails the cell, and so does
-// the interrupt button; entries that are finished are kept.
+// store already holds is not played again, unless the code has changed. An error
+// fails the cell, and so does the interrupt button; entries that are finished are
+// kept.
 func Run(e sim.Experiment) []*sim.Result {
 	opt := paper.Options()
-	var erase func()
-	opt.Progress, erase = newBar()
+	update, erase := newBar()
+	var stale []string
+	opt.Progress = func(st sim.Status) {
+		stale = st.Stale
+		update(st)
+	}
 	results, err := e.Scale(Scale(e)).Run(Context(), Store(), opt)
 	erase()
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("interrupted; entries that are finished are kept in the store: %w", err)
 	}
-	return Must(results, err)
+	Check(err)
+	if stale != nil {
+		Text("stored results of other code were played again: " + strings.Join(stale, ", "))
+	}
+	return results
 }
 
 // usualSteps are what a reader waits for.

@@ -243,7 +243,7 @@ func TestTables(t *testing.T) {
 	}
 	// Student's t with 2 degrees of freedom is 4.303: 2 +- 4.303/sqrt(3).
 	h, r := paper.RegretTable(results)
-	same("a|2.0 [-0.5, 4.5]|2|1|1 to 3\nb|20 [-5, 45]|20|10|10 to 30", h, r)
+	same("a|2.0 [-0.5, 4.5]|2|1 to 3\nb|20 [-5, 45]|20|10 to 30", h, r)
 	h, r = paper.GrowthTable(results)
 	same("b|1.000000 [1.000000, 1.000000]\na|0.500000 [0.500000, 0.500000]", h, r)
 	h, r = paper.DifferenceTable(results[:2], "b")

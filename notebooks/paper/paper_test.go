@@ -58,6 +58,9 @@ func TestExperiments(t *testing.T) {
 			t.Errorf("%s occurs twice or has no title", e.Name)
 		}
 		names[e.Name] = true
+		if ramp := paper.FigureOptions(e).Ramp; len(ramp) != map[string]int{"toy-dropout": 4, "greed": 5}[e.Name] {
+			t.Errorf("%s has the ramp %v", e.Name, ramp)
+		}
 		for _, entry := range e.Entries {
 			if _, err := entry.Algorithm.New(e.Problem.Spec(), []uint64{1}); err != nil && !paper.IsMusic(e) {
 				t.Errorf("%s, %s: %v", e.Name, entry.Name, err)

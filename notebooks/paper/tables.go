@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/figure"
 )
 
 // Title is the title of an experiment's figures.
@@ -19,6 +20,18 @@ func Title(e sim.Experiment) string {
 		return title
 	}
 	return e.Name
+}
+
+// FigureOptions are the options of an experiment's figures: title, references, and
+// shades for the entries that differ in one ordered setting.
+func FigureOptions(e sim.Experiment) figure.Options {
+	opt := figure.Options{Title: Title(e), References: References}
+	for _, n := range e.Entries {
+		if strings.HasPrefix(n.Name, "greed ") || e.Name == "toy-dropout" && strings.HasPrefix(n.Name, "PGCR dropout ") {
+			opt.Ramp = append(opt.Ramp, n.Name)
+		}
+	}
+	return opt
 }
 
 var titles = map[string]string{
@@ -36,11 +49,11 @@ var titles = map[string]string{
 // first. Like the other tables it is a header and rows of as many cells, as
 // WriteMarkdown takes them.
 func RegretTable(results []*sim.Result) (header []string, rows [][]string) {
-	for _, r := range sorted(results, func(r *sim.Result) float64 { return stat.Mean(final(r), nil) }) {
-		x := final(r)
-		rows = append(rows, []string{r.Entry, Mean95(x).String(), short(median(x)), short(stat.StdDev(x, nil)), short(slices.Min(x)) + " to " + short(slices.Max(x))})
+	for _, r := range sorted(results, func(r *sim.Result) float64 { return r.Summary().Regret.Mean }) {
+		s := r.Summary().Regret
+		rows = append(rows, []string{r.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(s.Median), short(s.Min) + " to " + short(s.Max)})
 	}
-	return []string{"", "final regret, mean [95 % interval]", "median", "s.d. of the runs", "best to worst run"}, rows
+	return []string{"", "final regret, mean [95 % interval]", "median", "best to worst run"}, rows
 }
 
 // GrowthTable is the log-log slope of every entry's regret in the last half of
@@ -54,8 +67,9 @@ func GrowthTable(results []*sim.Result) (header []string, rows [][]string) {
 
 // RewardTable is what every entry earned a step, the highest mean first.
 func RewardTable(results []*sim.Result) (header []string, rows [][]string) {
-	for _, r := range sorted(results, func(r *sim.Result) float64 { return -stat.Mean(earned(r, allSteps), nil) }) {
-		rows = append(rows, []string{r.Entry, Mean95(earned(r, allSteps)).String(), cents(earned(r, firstTenth)), cents(earned(r, lastTenth))})
+	for _, r := range sorted(results, func(r *sim.Result) float64 { return -r.Summary().Reward.Mean }) {
+		s := r.Summary().Reward
+		rows = append(rows, []string{r.Entry, Interval{s.Mean, s.Low, s.High}.String(), cents(earned(r, firstTenth)), cents(earned(r, lastTenth))})
 	}
 	return []string{"", "reward a step, mean [95 % interval]", "in the first tenth", "in the last tenth"}, rows
 }
