@@ -13,7 +13,7 @@ import (
 // Which they are, the paper leaves open; these are ours, see Columns.
 const NumFields = 94
 
-// Column documents one of the features.
+// Column describes one of the features.
 type Column struct{ Name, Doc string }
 
 //go:embed layout94.tsv

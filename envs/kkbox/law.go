@@ -91,7 +91,7 @@ func (s *sums) step(mean float64) float64 {
 
 // fit finds the probabilities of the rows.
 //
-// The mean probability of a user's rows becomes the user's rate, and that of the
+// It makes the mean probability of a user's rows the user's rate, and that of the
 // rows of a language, say, the published mean. These are the conditions that
 // maximum likelihood sets for a logistic regression, and they are solved as such:
 // by Newton's method, one field apart from another, damped because fields overlap.

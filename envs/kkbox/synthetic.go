@@ -127,13 +127,13 @@ func (g *generator) drawArtists(songs int) {
 	for l, share := range g.law["language"].share {
 		g.first = append(g.first, len(g.artists))
 		for i := range 2 + int(artistsBySong*share*float64(songs)) {
-			a := madeArtist{name: newName(scripts[l], g.rng), effect: artistSpread * g.rng.NormFloat64(), traits: g.traits(artistMatch)}
+			a := madeArtist{name: newName(alphabets[l], g.rng), effect: artistSpread * g.rng.NormFloat64(), traits: g.traits(artistMatch)}
 			for f := range a.place {
 				a.place[f] = g.rng.Float64()
 			}
 			if i == 0 {
 				a.name = "Various Artists"
-			} else if scripts[l] == 1 && g.rng.Float64() < .3 {
+			} else if alphabets[l] == 1 && g.rng.Float64() < .3 {
 				a.name += " (" + newName(0, g.rng) + ")"
 			}
 			g.artists = append(g.artists, a)
@@ -216,7 +216,7 @@ func (g *generator) drawSong(artist, end int) int32 {
 }
 
 // drawRows draws what each user hears, and where, and returns the users' rates:
-// how often they listen again. Rates rise with the rows, but users on trial
+// how often they listen again. Rates rise with the rows, but users of a few days
 // hardly listen again. The numbers of rows are spread evenly over their law, so
 // that a small set has the shape of a large one.
 //
@@ -340,7 +340,7 @@ func (g *generator) write(at int) Song {
 	for n := number(g.value(genreIDs, s)); n > 1 && song.Genres != ""; n-- {
 		song.Genres += "|" + g.law["genre"].values[g.law["genre"].draw(l, rng.Float64())]
 	}
-	song.Name = newName(scripts[l], rng)
+	song.Name = newName(alphabets[l], rng)
 	song.Name += []string{" (Live)", " (feat. Ray)", "", "", "", "", "", "", "", ""}[rng.IntN(10)]
 	if country := g.value(country, s); country != "" {
 		song.ISRC = fmt.Sprintf("%sA%02d%s%05d", country, s.artist%97, g.value(year, s)[2:], rng.IntN(3000))
@@ -357,13 +357,13 @@ var (
 		strings.Split("김이박최정강조윤장임한오서신권황안송전홍민준도하은지우주원시현예수아진영호성재훈태연경미선희혜인규석동철상욱", ""),
 		strings.Split("佐鈴高田渡伊山中小加吉松井木林清斎藤橋本村石川原あいうえおかきくけこさしすせそアイウエオカキクケコサシスセソ", ""),
 	}
-	scripts = []int{1, 0, 2, 0, 3, 1, 1, 0, 0, 0}
+	alphabets = []int{1, 0, 2, 0, 3, 1, 1, 0, 0, 0}
 )
 
-func newName(script int, rng *rand.Rand) string {
+func newName(alphabet int, rng *rand.Rand) string {
 	var parts []string
 	for range 3 {
-		parts = append(parts, syllables[script][rng.IntN(len(syllables[script]))])
+		parts = append(parts, syllables[alphabet][rng.IntN(len(syllables[alphabet]))])
 	}
-	return strings.Join(parts, []string{" ", "", "", ""}[script])
+	return strings.Join(parts, []string{" ", "", "", ""}[alphabet])
 }
