@@ -285,7 +285,7 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 	return finish(p, axes, opt, entries), nil
 }
 
-// fill checks the series, gives each X of its own, and returns the styles.
+// fill checks the series, adds missing X, and returns the styles.
 func fill(series []Series, axes Axes, opt Options) ([]Series, []draw.LineStyle, error) {
 	if len(series) == 0 {
 		return nil, nil, errors.New("figure: no series to draw")

@@ -99,9 +99,9 @@ func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
 	return p
 }
 
-// Write writes plots in a format, "png", "svg" or "pdf": row by row in so many
-// columns, with their axes aligned, on a page of that size. A PNG image has 192
-// dots an inch. It panics when there is no plot or no column.
+// Write writes plots in a format, "png", "svg" or "pdf": row by row in columns,
+// with their axes aligned, on a page of that size. A PNG image has 192 dots an
+// inch. It panics when there is no plot or no column.
 func Write(w io.Writer, format string, width, height vg.Length, columns int, plots ...*plot.Plot) error {
 	if columns < 1 || len(plots) == 0 {
 		panic(fmt.Sprintf("figure: %d plots in %d columns", len(plots), columns))

@@ -42,9 +42,9 @@ func ShowSize(p *plot.Plot, alt string, width, height vg.Length) {
 	showPNG(alt, width, height, 1, p)
 }
 
-// ShowGrid shows plots beside and below each other, row by row in so many
-// columns, as one picture 9.6 inches wide whose axes are aligned. It panics when
-// there is no plot or no column.
+// ShowGrid shows plots beside and below each other, row by row in the given
+// number of columns, as one picture 9.6 inches wide whose axes are aligned. It
+// panics when there is no plot or no column.
 func ShowGrid(columns int, alt string, plots ...*plot.Plot) {
 	width := 9.6 * vg.Inch
 	rows := vg.Length(math.Ceil(float64(len(plots)) / float64(columns)))

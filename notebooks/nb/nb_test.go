@@ -24,7 +24,7 @@ import (
 	"github.com/contextrec/contextrec/notebooks/nb"
 )
 
-// Cells end programs, so each test runs its cell in a process of its own: this
+// Cells end programs, so each test runs its cell in another process: this
 // one again, with the cell's name in the environment.
 const cellVariable = "NB_TEST_CELL"
 

@@ -68,7 +68,7 @@ func Claims(results map[string][]*sim.Result, theory *Theory) []Claim {
 		mixed.claim(3, "Mixed rewards: of the paper's algorithms, PGCR has the lowest regret.", "figure 1c",
 			mixed.lower("PGCR", 1, "GLM-UCB"), mixed.lower("PGCR", 1, "Thompson"), mixed.lower("PGCR", 1, "epsilon-greedy"),
 			mixed.finals(append(others, "Lin-UCB")...)),
-		dropout.claim(4, "Without Actor-Dropout PGCR's regret grows linearly like epsilon-greedy's; with it regrets are smaller, and with dropout 0.67 grow like GLM-UCB's and become lower.", "figure 1d",
+		dropout.claim(4, "Without Actor-Dropout PGCR's regret grows linearly like epsilon-greedy's; with it regrets are smaller, and with dropout 0.67 grow like GLM-UCB's, and are lower in the end.", "figure 1d",
 			dropout.linear("PGCR dropout 0"), dropout.alike("PGCR dropout 0", "epsilon-greedy"), dropout.alike("PGCR dropout 0.67", "GLM-UCB"),
 			dropout.lower("PGCR dropout 0.33", 1, "PGCR dropout 0"), dropout.lower("PGCR dropout 0.5", 1, "PGCR dropout 0"),
 			dropout.lower("PGCR dropout 0.67", 1, "PGCR dropout 0"), dropout.lower("PGCR dropout 0.67", 1, "GLM-UCB")),

@@ -207,7 +207,7 @@ func earnsSame(a, b evidence, name string) Part {
 	})
 }
 
-// final is the regret of every run at the last step, nil where there is none.
+// final is the regret of every run at the last step, nil where it has none.
 func final(r *sim.Result) (out []float64) {
 	for _, regret := range r.Regret {
 		out = append(out, regret[len(regret)-1])

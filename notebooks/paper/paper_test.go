@@ -89,7 +89,7 @@ func TestWithData(t *testing.T) {
 		t.Errorf("the source is %+v", p.Source)
 	}
 	if e := paper.WithData(paper.Linear(), source); e.Problem != (envs.Linear{}) || len(e.Entries) != len(paper.Linear().Entries) {
-		t.Errorf("toy-linear has become %+v", e)
+		t.Errorf("toy-linear on other data is %+v", e)
 	}
 	if got := []int{paper.Episode(5_000_000), paper.Episode(50_000), paper.Episode(10)}; !slices.Equal(got, []int{10_000, 2_500, 1}) {
 		t.Errorf("episodes are %v", got)

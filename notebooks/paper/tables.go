@@ -153,7 +153,7 @@ func WriteMarkdown(w io.Writer, header []string, rows [][]string) error {
 }
 
 // WriteText writes claims as text in lines of up to width characters, a paragraph
-// a claim, and below it every part with a mark of its own verdict. A last line
+// a claim, and below it every part with a mark of that part's verdict. A last line
 // explains the marks.
 func WriteText(w io.Writer, claims []Claim, width int) error {
 	marks := map[Verdict]string{Reproduced: "+ ", NotReproduced: "- ", Undecided: "? ", NotRun: ". ", Note: "  "}
