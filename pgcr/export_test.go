@@ -2,6 +2,7 @@ package pgcr
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -21,21 +22,16 @@ func (a *Agent) Parameters() (actor, critic *Parameters) { return a.actor, a.cri
 // which of its contexts, steps[i]'s j-th being i*M+j, each is made. Steps differ.
 func (a *Agent) Sets(steps []int, rng *rand.Rand) (sets [][]int) {
 	b, m := len(steps), a.spec.Candidates
-	offers, places := make([]offer, b*m), make([]int32, a.learn.n*b*m)
-	a.learn.resample(a, 0, steps, offers, places, rng)
-	for n := range a.learn.n {
-		for i := range b {
-			var set []int
-			for j := range m {
-				o := offers[places[(n*b+i)*m+j]]
-				for k, step := range steps {
-					if o.step == step && o.candidate >= 0 && j < int(a.replay.step(0, steps[i]).Size) {
-						set = append(set, k*m+o.candidate)
-					}
-				}
+	places := slices.Repeat([]int32{-1}, a.learn.n*b*m)
+	offers := a.learn.resample(a, 0, b*m, steps, places, rng)
+	for first := 0; first < len(places); first += m {
+		var set []int
+		for _, i := range places[first : first+m] {
+			if i >= 0 {
+				set = append(set, slices.Index(steps, offers[i].step)*m+offers[i].candidate)
 			}
-			sets = append(sets, set)
 		}
+		sets = append(sets, set)
 	}
 	return sets
 }

@@ -15,27 +15,24 @@ type learner struct {
 	sarsa    bool // whether targets look a step ahead (22)
 	n        int  // N
 
-	// Where sets have a state, a context belongs to its set, and all N sets of a
-	// step are laid out side by side; else all are made of the same contexts.
+	// apart says that each of the N sets of a step has contexts that no other set
+	// has, because they are joined with its state; else all N are made of the same.
 	apart bool
 	exec  *Exec
 }
 
 func newLearner(a *Agent, sessions bool) (*learner, error) {
 	l := &learner{sessions: sessions, sarsa: sessions && a.config.Discount > 0, n: max(a.config.Resamples, 1)} // OwnSets is one set a step
-	l.apart = sessions || a.spec.State > 0 || l.n == 1
+	l.apart = sessions || a.spec.State > 0
 	var err error
 	l.exec, err = NewExec(a.backend, func(in []*Node) []*Node {
 		actor, in := a.actor.Nodes(in)
 		critic, in := a.critic.Nodes(in)
-		b := Batch{Contexts: in[0], Absent: in[1], Chosen: in[2], Reward: in[3], Mask: in[4], Kappa: in[5]}
-		update := Learner{Actor: a.actor.Network, Critic: a.critic.Network, ActorRate: in[6], CriticRate: in[7], UnweightedCritic: a.config.UnweightedCritic}
-		t, in := in[8], in[9:]
-		if !l.apart {
-			b.Sets, in = in[0], in[1:]
-		}
+		b := Batch{Contexts: in[0], Sets: in[1], Absent: in[2], Chosen: in[3], Reward: in[4], Mask: in[5], Kappa: in[6]}
+		update := Learner{Actor: a.actor.Network, Critic: a.critic.Network, ActorRate: in[7], CriticRate: in[8], UnweightedCritic: a.config.UnweightedCritic}
+		t := in[9]
 		if l.sarsa {
-			b.Next, b.Discount, b.Weight = in[0], in[1], in[2]
+			b.Next, b.Discount, b.Weight = in[10], in[11], in[12]
 		}
 		actor, critic, m := update.Update(actor, critic, b, t)
 		return append(slices.Concat(actor.all(), critic.all()), m.CriticLoss, m.ActorLoss, m.CriticGradient, m.ActorGradient)
@@ -78,7 +75,7 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 	absent := slices.Repeat([]float32{Absent}, runs*l.n*b*m)
 	places := make([]int32, runs*l.n*b*m)
 	mask := make([]float32, runs*a.actor.Network.last())
-	steps, sets := make([]int, b), make([]offer, k)
+	steps := make([]int, b)
 	for r := range runs {
 		s := &a.streams[r]
 		drop(mask[r*len(mask)/runs:(r+1)*len(mask)/runs], c.Dropout, rand.New(s.BatchMask))
@@ -99,78 +96,71 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 				clear(absent[first : first+int(rp.step(r, step).Size)])
 			}
 		}
-		l.resample(a, r, steps, sets, places[r*l.n*b*m:(r+1)*l.n*b*m], rand.New(s.Resample))
-		for i, o := range sets {
-			if at := r*k + i; o.candidate >= 0 {
-				rp.joined(contexts[at*d:(at+1)*d], r, steps[i/m%b], o)
-			}
+		offers := l.resample(a, r, k, steps, places[r*l.n*b*m:(r+1)*l.n*b*m], rand.New(s.Resample))
+		for i, o := range offers {
+			at := r*k + i
+			rp.joined(contexts[at*d:(at+1)*d], r, o)
 		}
 	}
-	inputs := []*tensors.Tensor{Columns(contexts, runs, k, d), tensor(absent, runs, l.n, b, m), Columns(chosen, runs, b, d),
+	inputs := []*tensors.Tensor{Columns(contexts, runs, k, d), tensors.FromFlatDataAndDimensions(places, runs, l.n, b*m),
+		tensor(absent, runs, l.n, b, m), Columns(chosen, runs, b, d),
 		tensor(reward, runs, b), tensor(mask, runs, 1, len(mask)/runs), scalar(c.Greed.At(a.steps)),
 		scalar(c.ActorRate), scalar(c.CriticRate), scalar(float64(a.updates))}
-	if !l.apart {
-		inputs = append(inputs, tensors.FromFlatDataAndDimensions(places, runs, l.n, b*m))
-	}
 	if l.sarsa {
 		inputs = append(inputs, Columns(next, runs, b, d), tensor(discount, runs, b), tensor(weight, runs, b))
 	}
 	return inputs
 }
 
-// resample draws the sets of a run's batch jointly (sections 3.2 and 5.1) into
-// sets, [N or 1, B, M], with candidate -1 where a set has none. Every set has the
-// size of the step that it belongs to, and its contexts stand first.
+// resample draws the sets of a run's batch jointly (sections 3.2 and 5.1): it
+// returns the contexts that they are made of and writes to places, [N, B*M], which
+// of them stands where, counted over all runs, of which each has k. Every set has
+// the size of the step that it belongs to, and its contexts stand first.
 //
 // In a bandit the candidates of all steps of the batch are permuted at random and
 // cut into sets, N times: each context is in N sets, with M-1 others that are a
-// draw from all contexts seen. places, [N, B*M], says where they stand. In sessions
-// the contexts of a set are drawn without replacement from those seen in the
-// session of its step and joined with the state of that step.
-func (l *learner) resample(a *Agent, r int, steps []int, sets []offer, places []int32, rng *rand.Rand) {
-	rp, m, b := a.replay, a.spec.Candidates, a.config.BatchSize
-	var seen []offer // candidates of the batch
-	var at []int     // the places of the sets, in the order of seen
-	for first := 0; first < len(sets); first += m {
-		step := steps[first/m%b]
-		size, set := int(rp.step(r, step).Size), sets[first:first+m]
-		for j := range set {
-			set[j] = offer{step, -1}
-		}
-		switch {
-		case a.config.Resamples == OwnSets:
-			chosen := int(rp.step(r, step).Chosen) // stands first, as Update wants it
-			for j := range size {
-				set[j].candidate = j
+// draw from all contexts seen. In sessions the contexts of a set are drawn without
+// replacement from those seen in the session of its step and joined with the state
+// of that step.
+func (l *learner) resample(a *Agent, r, k int, steps []int, places []int32, rng *rand.Rand) (offers []offer) {
+	rp, m, own := a.replay, a.spec.Candidates, a.config.Resamples == OwnSets
+	for n := range l.n {
+		first, at, state := len(offers), []int(nil), []int(nil) // at: the places of the sets, and the steps that they belong to
+		for i, step := range steps {
+			s := rp.step(r, step)
+			for j := range int(s.Size) {
+				at, state = append(at, (n*len(steps)+i)*m+j), append(state, step)
 			}
-			set[0].candidate, set[chosen].candidate = set[chosen].candidate, set[0].candidate
-		case l.sessions:
-			rp.seen(set[:size], r, step, rng)
-		default:
-			for j := range size {
-				seen, at = append(seen, offer{step, j}), append(at, first+j)
+			switch {
+			case l.sessions && !own:
+				offers = rp.seen(offers, int(s.Size), r, step, rng)
+			case n == 0 || l.apart:
+				for j := range int(s.Size) {
+					offers = append(offers, offer{step, step, j})
+				}
+				if own { // the chosen one stands first, as Update wants it
+					set := offers[len(offers)-int(s.Size):]
+					set[0].candidate, set[s.Chosen].candidate = set[s.Chosen].candidate, set[0].candidate
+				}
 			}
 		}
-		if first/m%b == b-1 { // the last of the batch
-			rng.Shuffle(len(seen), func(i, j int) { seen[i], seen[j] = seen[j], seen[i] })
-			for i, k := range at {
-				sets[k] = seen[i]
-			}
-			if l.apart {
-				seen, at = seen[:0], at[:0]
-			}
+		from := make([]int, len(at)) // which of the contexts stands at each place
+		for i := range from {
+			from[i] = len(offers) - len(at) + i
 		}
-	}
-	for i := range places {
-		places[i] = int32(r*b*m + i%(b*m)) // the first sets are as they stand
-	}
-	from := slices.Clone(at)
-	for n := 1; n < l.n && !l.apart; n++ {
-		rng.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
-		for i, to := range at {
-			places[n*b*m+to] = int32(r*b*m + from[i])
+		if permuted := !l.sessions && !own; permuted && len(offers) > first {
+			rng.Shuffle(len(at), func(i, j int) { offers[first+i], offers[first+j] = offers[first+j], offers[first+i] })
+			for i := range at {
+				offers[first+i].state = state[i]
+			}
+		} else if permuted {
+			rng.Shuffle(len(from), func(i, j int) { from[i], from[j] = from[j], from[i] })
+		}
+		for i, place := range at {
+			places[place] = int32(r*k + from[i])
 		}
 	}
+	return offers
 }
 
 func tensor(flat []float32, dims ...int) *tensors.Tensor {

@@ -201,7 +201,7 @@ func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[rp.place(st
 // returns the reward.
 func (rp *Replay) Chosen(dst []float32, r, step int) (reward float32) {
 	s := rp.step(r, step)
-	rp.joined(dst, r, step, offer{step, int(s.Chosen)})
+	rp.joined(dst, r, offer{step, step, int(s.Chosen)})
 	return s.Reward
 }
 
@@ -214,36 +214,35 @@ func (rp *Replay) Next(r, step int) (discount float32, next int) {
 	return 0, step
 }
 
-// offer is a candidate that was on offer at some step.
-type offer struct{ step, candidate int }
+// offer is a candidate that was on offer at some step, and the step with whose
+// state it is joined: a context that could have been on offer there (section 5.1).
+type offer struct{ state, step, candidate int }
 
-// joined writes an item that was on offer, joined with the state of another step,
-// to dst: a context that could have been on offer there (section 5.1).
-func (rp *Replay) joined(dst []float32, r, state int, o offer) {
+// joined writes such a context to dst.
+func (rp *Replay) joined(dst []float32, r int, o offer) {
 	h, d := &rp.runs[r], rp.spec.Dim
 	if rp.table != nil {
 		states := h.Codes.Width - rp.spec.Candidates
-		rp.table.Expand(dst, h.Codes.at(rp.place(state))[:states], h.Codes.at(rp.place(o.step))[states+o.candidate])
+		rp.table.Expand(dst, h.Codes.at(rp.place(o.state))[:states], h.Codes.at(rp.place(o.step))[states+o.candidate])
 		return
 	}
 	copy(dst, h.Contexts.at(rp.place(o.step))[o.candidate*d:(o.candidate+1)*d])
-	copy(dst[:rp.spec.State], h.Contexts.at(rp.place(state)))
+	copy(dst[:rp.spec.State], h.Contexts.at(rp.place(o.state)))
 }
 
-// seen draws len(dst) different candidates from those that were on offer in the
-// session of a step: a visit uniformly, then one of its candidates. There must be
-// that many.
-func (rp *Replay) seen(dst []offer, r, step int, rng *rand.Rand) {
-	h := &rp.runs[r]
+// seen appends n different candidates of those that were on offer in the session
+// of a step, joined with its state: each from a visit that is drawn uniformly.
+func (rp *Replay) seen(offers []offer, n, r, step int, rng *rand.Rand) []offer {
+	h, first := &rp.runs[r], len(offers)
 	visits := rp.recent(h, h.visits[rp.step(r, step).Session])
-	for i := 0; i < len(dst); {
-		o := offer{step: int(visits[rng.IntN(len(visits))])}
+	for len(offers) < first+n {
+		o := offer{state: step, step: int(visits[rng.IntN(len(visits))])}
 		o.candidate = rng.IntN(int(rp.step(r, o.step).Size))
-		if !rp.among(dst[:i], h, o) {
-			dst[i] = o
-			i++
+		if !rp.among(offers[first:], h, o) {
+			offers = append(offers, o)
 		}
 	}
+	return offers
 }
 
 // among reports whether a candidate is among others: the same place or, where

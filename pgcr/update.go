@@ -10,7 +10,7 @@ import (
 // candidate sets that were resampled for them.
 type Batch struct {
 	Contexts *Node // [R, D+1, K], columns; the resampled sets are made of them
-	Sets     *Node // [R, N, B*M] int32: which of the R*K contexts stands at each place of the sets; nil: each in its order
+	Sets     *Node // [R, N, B*M] int32: which of the R*K contexts stands at each place of the sets
 	Absent   *Node // [R, N, B, M]: 0 at a place with a context, else Absent
 	Chosen   *Node // [R, D+1, B], columns: the chosen contexts
 	Reward   *Node // [R, B]
@@ -24,10 +24,7 @@ type Batch struct {
 // resampled puts a value of each context, [R, K], at its places in the resampled
 // sets: [R, N, B, M].
 func (b Batch) resampled(x *Node) *Node {
-	if b.Sets != nil {
-		x = Gather(Reshape(x, -1), InsertAxes(b.Sets, -1))
-	}
-	return Reshape(x, b.Absent.Shape().Dimensions...)
+	return Reshape(Gather(Reshape(x, -1), InsertAxes(b.Sets, -1)), b.Absent.Shape().Dimensions...)
 }
 
 // Learner is what an update needs beside a batch and the state of the networks.

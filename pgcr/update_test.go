@@ -134,23 +134,20 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 			losses := func(in []*Node) []*Node {
 				actor, critic, b := in[:ka], in[ka:k], in[k:]
 				sets := func(x *Node) *Node {
-					if name == "two layers" { // the only one whose sets are made of the same contexts
-						x = Gather(Reshape(x, -1), InsertAxes(b[9], -1))
-					}
-					return Reshape(x, b[1].Shape().Dimensions...)
+					return Reshape(Gather(Reshape(x, -1), InsertAxes(b[1], -1)), b[2].Shape().Dimensions...)
 				}
-				scores := Add(sets(a.Network.Forward(actor, b[0], b[4])), b[1])
-				weight := OnesLike(b[3])
+				scores := Add(sets(a.Network.Forward(actor, b[0], b[5])), b[2])
+				weight := OnesLike(b[4])
 				if !c.config.UnweightedCritic {
-					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[2], b[4]),
-						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[5])
+					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[3], b[5]),
+						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[6])
 				}
-				target := b[3]
+				target := b[4]
 				if name == "sessions" {
-					target = pgcr.SarsaTarget(b[3], b[10], cr.Network.Forward(critic, b[9], nil))
+					target = pgcr.SarsaTarget(b[4], b[11], cr.Network.Forward(critic, b[10], nil))
 				}
 				values := sets(cr.Network.Forward(critic, b[0], nil))
-				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[2], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[5]), values), target, weight}
+				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[3], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[6]), values), target, weight}
 			}
 			held := eval(t, losses, append(append([]any{}, all...), inputs...)...) // target and weight are held constant
 			value := func(which int) float64 {
@@ -158,8 +155,8 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 					l := losses(in)
 					if which == 0 {
 						target, weight := Const(in[0].Graph(), held[2]), Const(in[0].Graph(), held[3])
-						d := in[k+3].Shape().Dimensions
-						value := cr.Network.Forward(in[ka:k], in[k+2], nil)
+						d := in[k+4].Shape().Dimensions
+						value := cr.Network.Forward(in[ka:k], in[k+3], nil)
 						return []*Node{pgcr.CriticLoss(Reshape(weight, d...), Reshape(target, d...), value)}
 					}
 					return l[1:2]
