@@ -32,11 +32,7 @@ type Experiment struct {
 	Seed    uint64
 }
 
-const (
-	maxRuns  = 100_000
-	maxSteps = 1_000_000_000
-	minScale = 10 // the fewest steps that Scale leaves
-)
+const maxRuns, maxSteps = 100_000, 1_000_000_000
 
 var folderName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
 
@@ -48,52 +44,47 @@ func (e Experiment) Scale(fraction float64) Experiment {
 	if !(fraction > 0) || math.IsInf(fraction, 1) {
 		panic(fmt.Sprintf("sim: got scale %v, want a positive number", fraction))
 	}
-	scaled := min(math.Round(float64(e.Steps)*fraction), maxSteps+1) // Validate refuses more
-	e.Steps = max(int(scaled), min(e.Steps, minScale))
+	scaled := min(math.Round(float64(e.Steps)*fraction), maxSteps+1) // which Validate refuses
+	e.Steps = max(int(scaled), min(e.Steps, 10))
 	return e
 }
 
 // Validate returns an error that names the first field that is out of bounds,
-// and its value. Run calls it first. Settings of the problem and of the
-// algorithms are checked when they are made, but JSON must be able to show them.
+// and its value. Settings of the problem and of the algorithms are checked when
+// they are made, but JSON must be able to show them. Run calls it first.
 func (e Experiment) Validate() error {
-	if !folderName.MatchString(e.Name) {
-		return fmt.Errorf("sim: Experiment.Name is %q, want 1 to 100 letters, digits, '-', '_' and '.', for it names a folder", e.Name)
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("sim: experiment %q: %w", e.Name, fmt.Errorf(format, args...))
 	}
-	err := e.validate()
-	if err != nil {
-		err = fmt.Errorf("sim: experiment %q: %w", e.Name, err)
-	}
-	return err
-}
-
-func (e Experiment) validate() error {
 	switch {
+	case !folderName.MatchString(e.Name):
+		return bad("Name is not 1 to 100 letters, digits, '-', '_' and '.'")
 	case e.Problem == nil:
-		return errors.New("Problem is nil")
+		return bad("Problem is nil")
 	case len(e.Entries) == 0:
-		return errors.New("Entries is empty")
+		return bad("Entries is empty")
 	case e.Runs < 1 || e.Runs > maxRuns:
-		return fmt.Errorf("Runs is %d, want 1 to %d", e.Runs, maxRuns)
+		return bad("Runs is %d, want 1 to %d", e.Runs, maxRuns)
 	case e.Steps < 1 || e.Steps > maxSteps:
-		return fmt.Errorf("Steps is %d, want 1 to %d", e.Steps, maxSteps)
+		return bad("Steps is %d, want 1 to %d", e.Steps, maxSteps)
 	}
-	names, files := map[string]bool{}, map[string]bool{}
+	files := map[string]bool{}
 	for i, n := range e.Entries {
 		if n.Name == "" || strings.TrimSpace(n.Name) != n.Name || checkLine(n.Name) != nil {
-			return fmt.Errorf("Entries[%d].Name is %q, want one line of 1 to 200 bytes without spaces around it", i, n.Name)
+			return bad("Entries[%d].Name is %q, want one line of 1 to 200 bytes without spaces around it", i, n.Name)
 		}
 		if n.Algorithm == nil {
-			return fmt.Errorf("Entries[%d].Algorithm (%q) is nil", i, n.Name)
+			return bad("Entries[%d].Algorithm (%q) is nil", i, n.Name)
 		}
 		head, err := e.head(n)
 		if err != nil {
-			return fmt.Errorf("Entries[%d] (%q): %w", i, n.Name, err)
+			return bad("Entries[%d] (%q): %w", i, n.Name, err)
 		}
-		if names[n.Name] || files[head.fileName()] {
-			return fmt.Errorf("Entries[%d].Name is %q, which is too much like another entry's", i, n.Name)
+		path := Store{}.path(&head)
+		if files[n.Name] || files[path] {
+			return bad("Entries[%d].Name is %q, which is too much like another entry's", i, n.Name)
 		}
-		names[n.Name], files[head.fileName()] = true, true
+		files[n.Name], files[path] = true, true
 	}
 	return nil
 }
@@ -127,18 +118,16 @@ func checkLine(s string) error {
 	return nil
 }
 
-// ProblemSeeds returns the problem seeds of n runs, the first included. The seed
-// of run r is the first 8 bytes, little-endian, of the SHA-256 of the text
+// ProblemSeeds returns the problem seeds of n runs from the first on. The seed of
+// run r is the first 8 bytes, little-endian, of the SHA-256 of the text
 //
 //	contextrec problem <Seed> <r>
 //
-// (both decimal), so runs are unrelated, and run r is the same whatever Runs is.
-// All entries have the same seeds: comparisons are paired run by run.
+// (both decimal): run r is the same whatever Runs is. All entries have the same
+// seeds, so that they are compared in pairs, run by run.
 func (e Experiment) ProblemSeeds(first, n int) []uint64 { return e.seeds("problem", first, n) }
 
-// PolicySeeds returns the policy seeds of n runs, made like ProblemSeeds with the
-// word "policy" in place of "problem". They are the same for all entries, so that
-// an entry's result does not depend on the other entries.
+// PolicySeeds returns the policy seeds, which are made with the word "policy".
 func (e Experiment) PolicySeeds(first, n int) []uint64 { return e.seeds("policy", first, n) }
 
 func (e Experiment) seeds(role string, first, n int) []uint64 {

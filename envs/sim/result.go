@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Result is a finished entry.
@@ -21,7 +25,7 @@ type Result struct {
 	Runs       int
 	Steps      int
 	Seed       uint64
-	Version    string // of the program; several are joined by ", "
+	Version    string // Options.Version of the last part
 	Backend    string // likewise
 
 	Checkpoints []int       // ascending steps, the first step being 1; the last is Steps
@@ -29,8 +33,53 @@ type Result struct {
 	Regret      [][]float64 // [run][checkpoint], cumulated expected regret; nil where there is no Oracle
 }
 
-// The text format. A part of a result has the rows of some runs only; in memory,
-// the curves of the others are nil.
+// Summary describes a result over its runs.
+type Summary struct {
+	Regret Statistics // of the regret after the last step; all NaN where there is no Oracle
+	Reward Statistics // of the reward a step
+}
+
+// Statistics describe one number a run.
+type Statistics struct {
+	Mean, Median float64
+	Low, High    float64 // 95 % interval of the mean by Student's t; infinite where there is one run
+	Min, Max     float64
+}
+
+// Summary describes the final regret and the reward a step over the runs.
+func (r *Result) Summary() Summary {
+	return Summary{Regret: describe(r.Regret, 1), Reward: describe(r.Reward, float64(r.Steps))}
+}
+
+// String is the summary in one line.
+func (r *Result) String() string {
+	s, regret := r.Summary(), ""
+	if r.Regret != nil {
+		regret = fmt.Sprintf("regret %.4g [%.4g, %.4g], ", s.Regret.Mean, s.Regret.Low, s.Regret.High)
+	}
+	return fmt.Sprintf("%s, %s: %d runs of %d steps, %sreward a step %.4g [%.4g, %.4g]",
+		r.Experiment, r.Entry, r.Runs, r.Steps, regret, s.Reward.Mean, s.Reward.Low, s.Reward.High)
+}
+
+// describe describes the last values of curves, divided.
+func describe(curves [][]float64, divisor float64) Statistics {
+	n := len(curves)
+	if n == 0 {
+		nan := math.NaN()
+		return Statistics{nan, nan, nan, nan, nan, nan}
+	}
+	x := make([]float64, n)
+	for i, curve := range curves {
+		x[i] = curve[len(curve)-1] / divisor
+	}
+	slices.Sort(x)
+	mean, half := stat.Mean(x, nil), math.Inf(1)
+	if n > 1 {
+		half = distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975) * stat.StdErr(stat.StdDev(x, nil), float64(n))
+	}
+	return Statistics{mean, (x[(n-1)/2] + x[n/2]) / 2, mean - half, mean + half, x[0], x[n-1]}
+}
+
 const (
 	magic   = "# contextrec result: 2"
 	columns = "run,step,reward,regret"
@@ -38,7 +87,43 @@ const (
 	maxFile = 1 << 30 // bytes
 )
 
-// Write writes the result as self-describing text:
+// keys are those of the header lines. The first 7 are settings.
+var keys = [...]string{"experiment", "entry", "problem", "algorithm", "runs", "steps", "seed", "version", "backend"}
+
+const settings = 7
+
+func (r *Result) values() []string {
+	return []string{r.Experiment, r.Entry, r.Problem, r.Algorithm, strconv.Itoa(r.Runs),
+		strconv.Itoa(r.Steps), strconv.FormatUint(r.Seed, 10), r.Version, r.Backend}
+}
+
+// format is the file of a result, or of a part: the rows of some runs, where the
+// curves of the others are nil.
+func (r *Result) format() []byte {
+	var b bytes.Buffer
+	b.WriteString(magic + "\n")
+	for i, value := range r.values() {
+		fmt.Fprintf(&b, "# %s: %s\n", keys[i], value)
+	}
+	b.WriteString(columns + "\n")
+	rows := 0
+	for run, rewards := range r.Reward {
+		for k, reward := range rewards {
+			row := strconv.AppendInt(b.AvailableBuffer(), int64(run), 10)
+			row = strconv.AppendInt(append(row, ','), int64(r.Checkpoints[k]), 10)
+			row = append(strconv.AppendFloat(append(row, ','), reward, 'g', -1, 64), ',')
+			if r.Regret != nil {
+				row = strconv.AppendFloat(row, r.Regret[run][k], 'g', -1, 64)
+			}
+			b.Write(append(row, '\n'))
+			rows++
+		}
+	}
+	fmt.Fprintf(&b, "%s%d rows, sha256 %x\n", ending, rows, sha256.Sum256(b.Bytes()))
+	return b.Bytes()
+}
+
+// ReadResult reads the file of a result:
 //
 //	# contextrec result: 2
 //	# experiment: toy-linear
@@ -57,18 +142,8 @@ const (
 //
 // Reward and regret are cumulated, in the shortest form that reads back as the
 // same float64; regret is empty where there is no Oracle. The last line has the
-// number of rows and the hash of all bytes before it. Fields that contradict each
-// other are an error, and nothing is written.
-func (r *Result) Write(w io.Writer) error {
-	text, err := r.format()
-	if err = cmp.Or(r.complete(), err); err == nil {
-		_, err = w.Write(text)
-	}
-	return err
-}
-
-// ReadResult reads what Write wrote. Anything else, down to one changed bit or a
-// missing last line, is an error that names the line. A file has at most 1 GiB.
+// number of rows and the hash of all bytes before it. Anything else, down to one
+// changed bit or a missing last line, is an error. A file has at most 1 GiB.
 func ReadResult(in io.Reader) (*Result, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {
@@ -81,189 +156,86 @@ func ReadResult(in io.Reader) (*Result, error) {
 	return r, nil
 }
 
-func (r *Result) format() ([]byte, error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	b.WriteString(magic + "\n")
-	for _, f := range r.header() {
-		fmt.Fprintf(&b, "# %s: %s\n", f.key, f.text())
-	}
-	b.WriteString(columns + "\n")
-	rows := 0
-	for run, rewards := range r.Reward {
-		for k, reward := range rewards {
-			row := strconv.AppendInt(b.AvailableBuffer(), int64(run), 10)
-			row = strconv.AppendInt(append(row, ','), int64(r.Checkpoints[k]), 10)
-			row = append(strconv.AppendFloat(append(row, ','), reward, 'g', -1, 64), ',')
-			if r.Regret != nil {
-				row = strconv.AppendFloat(row, r.Regret[run][k], 'g', -1, 64)
-			}
-			b.Write(append(row, '\n'))
-			rows++
-		}
-	}
-	fmt.Fprintf(&b, "%s%d rows, sha256 %x\n", ending, rows, sha256.Sum256(b.Bytes()))
-	return b.Bytes(), nil
-}
-
-// parse accepts a text only if format makes the same bytes of what it says. The
-// result is never nil.
+// parse reads a result or a part, and accepts a text only if format makes the
+// same bytes of it. The result is never nil.
 func parse(text []byte) (*Result, error) {
 	r := new(Result)
-	header := r.header()
 	lines := strings.Split(string(text), "\n")
 	switch {
 	case len(text) > maxFile:
 		return r, fmt.Errorf("larger than %d bytes", maxFile)
 	case lines[0] != magic:
 		return r, fmt.Errorf("line 1: not a result file: want %q", magic)
-	case len(lines) < len(header)+4:
-		return r, fmt.Errorf("line %d: the file is cut off", len(lines))
+	case len(lines) < len(keys)+4 || !strings.HasPrefix(lines[len(lines)-2], ending):
+		return r, fmt.Errorf("line %d: the file is cut off: want %q at its end", len(lines), ending+"...")
 	}
-	for i, f := range header {
-		value, ok := strings.CutPrefix(lines[i+1], "# "+f.key+": ")
-		if !ok {
-			return r, fmt.Errorf("line %d: want %q", i+2, "# "+f.key+": ...")
-		}
-		if err := f.set(value); err != nil {
-			return r, fmt.Errorf("line %d: %w", i+2, err)
-		}
+	v := make([]string, len(keys))
+	for i, key := range keys {
+		v[i] = strings.TrimPrefix(lines[i+1], "# "+key+": ")
 	}
-	if r.Runs < 1 || r.Runs > maxRuns {
-		return r, fmt.Errorf("line 6: %d runs, want 1 to %d", r.Runs, maxRuns)
+	r.Experiment, r.Entry, r.Problem, r.Algorithm, r.Version, r.Backend = v[0], v[1], v[2], v[3], v[7], v[8]
+	var errs [3]error
+	r.Runs, errs[0] = strconv.Atoi(v[4])
+	r.Steps, errs[1] = strconv.Atoi(v[5])
+	r.Seed, errs[2] = strconv.ParseUint(v[6], 10, 64)
+	if err := errors.Join(errs[:]...); err != nil || r.Runs < 1 || r.Runs > maxRuns {
+		return r, fmt.Errorf("lines 6 to 8: %q runs, %q steps and seed %q are out of bounds", v[4], v[5], v[6])
 	}
-	r.Reward = make([][]float64, r.Runs)
-	regrets, first := make([][]float64, r.Runs), -1
-	for i := len(header) + 2; !strings.HasPrefix(lines[i], ending); i++ {
-		if i == len(lines)-1 {
-			return r, fmt.Errorf("line %d: the file is cut off: want %q at its end", i+1, ending+"...")
-		}
+	rewards, regrets := make([][]float64, r.Runs), make([][]float64, r.Runs)
+	r.Reward = rewards
+	for i := len(keys) + 2; i < len(lines)-2; i++ {
 		cells := strings.Split(lines[i], ",")
-		if len(cells) != 4 {
-			return r, fmt.Errorf("line %d: %d cells, want 4", i+1, len(cells))
+		run, _ := strconv.Atoi(cells[0]) // what is no number differs from what format makes of it
+		if len(cells) != 4 || run < 0 || run >= r.Runs {
+			return r, fmt.Errorf("line %d: %.40q is no row of runs 0 to %d", i+1, lines[i], r.Runs-1)
 		}
-		run, err1 := strconv.Atoi(cells[0])
-		step, err2 := strconv.Atoi(cells[1])
-		reward, err3 := strconv.ParseFloat(cells[2], 64)
-		if err := errors.Join(err1, err2, err3); err != nil {
-			return r, fmt.Errorf("line %d: %w", i+1, err)
-		}
-		if run < 0 || run >= r.Runs {
-			return r, fmt.Errorf("line %d: run %d of %d", i+1, run, r.Runs)
-		}
-		if first < 0 {
-			first = run
-		}
-		if k := len(r.Reward[run]); run == first {
+		step, _ := strconv.Atoi(cells[1])
+		reward, _ := strconv.ParseFloat(cells[2], 64)
+		if rewards[run] = append(rewards[run], reward); run == r.first() {
 			r.Checkpoints = append(r.Checkpoints, step)
-		} else if k >= len(r.Checkpoints) || r.Checkpoints[k] != step {
-			return r, fmt.Errorf("line %d: run %d has other steps than run %d", i+1, run, first)
 		}
-		r.Reward[run] = append(r.Reward[run], reward)
-		if cells[3] != "" {
-			regret, err := strconv.ParseFloat(cells[3], 64)
-			if err != nil {
-				return r, fmt.Errorf("line %d: %w", i+1, err)
-			}
-			regrets[run] = append(regrets[run], regret)
-			r.Regret = regrets
+		if regret, err := strconv.ParseFloat(cells[3], 64); err == nil {
+			regrets[run], r.Regret = append(regrets[run], regret), regrets
 		}
 	}
-	same, err := r.format()
-	if err != nil {
-		return r, err
-	}
-	if !bytes.Equal(text, same) {
-		n := 0
-		for n < min(len(text), len(same)) && text[n] == same[n] {
-			n++
+	n := len(r.Checkpoints)
+	for i, step := range r.Checkpoints {
+		if i > 0 && step <= r.Checkpoints[i-1] || step < 1 {
+			return r, fmt.Errorf("line %d: step %d does not ascend", len(keys)+3+i, step)
 		}
-		return r, fmt.Errorf("line %d: the file is damaged", bytes.Count(text[:n], []byte("\n"))+1)
+	}
+	if n == 0 || r.Checkpoints[n-1] != r.Steps {
+		return r, fmt.Errorf("line 7: the rows do not end with step %d", r.Steps)
+	}
+	for run := range r.Runs {
+		if a, b := len(rewards[run]), len(regrets[run]); a > 0 && a != n || b != a && r.Regret != nil {
+			return r, fmt.Errorf("run %d has %d rewards and %d regrets, want %d", run, a, b, n)
+		}
+		if slices.ContainsFunc(slices.Concat(rewards[run], regrets[run]), func(x float64) bool { return !finite(x) }) {
+			return r, fmt.Errorf("a number of run %d is not finite", run)
+		}
+	}
+	if same := r.format(); !bytes.Equal(text, same) {
+		at := 0
+		for at < min(len(text), len(same)) && text[at] == same[at] {
+			at++
+		}
+		return r, fmt.Errorf("line %d: the file is damaged", bytes.Count(text[:at], []byte("\n"))+1)
 	}
 	return r, nil
 }
 
-// check returns an error when fields contradict each other.
-func (r *Result) check() error {
-	for _, f := range r.header() {
-		if strings.ContainsAny(f.text(), "\r\n") {
-			return fmt.Errorf("%s %.40q is more than one line", f.key, f.text())
-		}
-	}
-	if r.Runs < 1 || r.Runs > maxRuns || len(r.Reward) != r.Runs || r.Regret != nil && len(r.Regret) != r.Runs {
-		return fmt.Errorf("%d reward curves and %d regret curves of %d runs", len(r.Reward), len(r.Regret), r.Runs)
-	}
-	before := 0
-	for _, step := range r.Checkpoints {
-		if step <= before {
-			return fmt.Errorf("checkpoint %d after %d", step, before)
-		}
-		before = step
-	}
-	if before != r.Steps || r.Steps < 1 {
-		return fmt.Errorf("the last checkpoint is %d of %d steps", before, r.Steps)
-	}
-	for run, reward := range r.Reward {
-		curves := [][]float64{reward}
-		if r.Regret != nil {
-			curves = append(curves, r.Regret[run])
-		}
-		for _, curve := range curves {
-			if len(curve) != len(r.Checkpoints) && (len(curve) > 0 || len(reward) > 0) {
-				return fmt.Errorf("run %d has %d points at %d checkpoints", run, len(curve), len(r.Checkpoints))
-			}
-			if slices.ContainsFunc(curve, func(x float64) bool { return !finite(x) }) {
-				return fmt.Errorf("a curve of run %d is not finite", run)
-			}
-		}
-	}
-	return nil
-}
-
 // complete returns an error when a run is missing.
 func (r *Result) complete() error {
-	if run := slices.IndexFunc(r.Reward, func(curve []float64) bool { return curve == nil }); run >= 0 {
-		return fmt.Errorf("run %d of %d is missing", run, r.Runs)
+	for run, curve := range r.Reward {
+		if curve == nil {
+			return fmt.Errorf("run %d of %d is missing", run, r.Runs)
+		}
 	}
 	return nil
 }
 
-// field is a header line.
-type field struct {
-	key   string
-	value any // *string, *int or *uint64
-}
-
-func (r *Result) header() []field {
-	return []field{
-		{"experiment", &r.Experiment}, {"entry", &r.Entry}, {"problem", &r.Problem}, {"algorithm", &r.Algorithm},
-		{"runs", &r.Runs}, {"steps", &r.Steps}, {"seed", &r.Seed}, {"version", &r.Version}, {"backend", &r.Backend},
-	}
-}
-
-// configuration is what the curves depend on, and the entry's name.
-func (r *Result) configuration() []field { return r.header()[:7] }
-
-func (f field) text() string {
-	switch v := f.value.(type) {
-	case *int:
-		return strconv.Itoa(*v)
-	case *uint64:
-		return strconv.FormatUint(*v, 10)
-	}
-	return *f.value.(*string)
-}
-
-func (f field) set(text string) (err error) {
-	switch v := f.value.(type) {
-	case *int:
-		*v, err = strconv.Atoi(text)
-	case *uint64:
-		*v, err = strconv.ParseUint(text, 10, 64)
-	case *string:
-		*v = text
-	}
-	return err
+// first is the first run that is there.
+func (r *Result) first() int {
+	return slices.IndexFunc(r.Reward, func(curve []float64) bool { return curve != nil })
 }

@@ -6,30 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Options say how results come about, never what they are.
 type Options struct {
-	// Workers is how many goroutines play; default: the number of CPUs that Go
-	// may use.
+	// Workers is how many goroutines play; default: the CPUs that Go may use.
 	Workers int
 
-	// Stack is how many runs a worker steps together, and keeps together when
-	// they are finished; default: an even share of the runs a worker, but at most
-	// 20. Smaller stacks lose less when the process ends; larger ones may be faster.
+	// Stack is how many runs a worker steps together and keeps as one part;
+	// default: an even share of the runs a worker, at most 20. Smaller stacks lose
+	// less when the process is stopped, and larger ones may be faster.
 	Stack int
 
 	// Shard, 1 to Shards, is the share of each entry's runs that this process
-	// plays: the jobs of an array on a cluster, with one folder of results. At
-	// most Runs shards have something to do. Default, both 0: all runs.
+	// plays, as a job of an array does; at most Runs shards have something to do.
+	// Default, both 0: all runs.
 	Shard, Shards int
 
 	// Progress is called a few times a second and once at the end, by one
-	// goroutine at a time; Run returns after the last call. It may be nil.
+	// goroutine at a time. It may be nil.
 	Progress func(Status)
 
 	Version string // for the header of the result files: one line of up to 200 bytes
@@ -45,20 +44,51 @@ func (o Options) validate() error {
 	case o.Shards < 0 || o.Shard < min(o.Shards, 1) || o.Shard > o.Shards:
 		return fmt.Errorf("sim: Options.Shard is %d of Shards %d, want 1 to Shards, or 0 of 0", o.Shard, o.Shards)
 	}
-	if err := checkLine(o.Version); err != nil {
-		return fmt.Errorf("sim: Options.Version: %w", err)
-	}
-	if err := checkLine(o.Backend); err != nil {
-		return fmt.Errorf("sim: Options.Backend: %w", err)
+	if err := cmp.Or(checkLine(o.Version), checkLine(o.Backend)); err != nil {
+		return fmt.Errorf("sim: Options.Version or Backend: %w", err)
 	}
 	return nil
 }
 
-// share returns the runs of the options' shard: from the first, and how many.
-func (o Options) share(runs int) (first, n int) {
+// share is the part of all runs that this process plays.
+func (o Options) share(all int) runs {
 	i, of := int64(max(o.Shard, 1)), int64(max(o.Shards, 1))
-	first = int(int64(runs) * (i - 1) / of)
-	return first, int(int64(runs)*i/of) - first
+	first := int64(all) * (i - 1) / of
+	return runs{int(first), int(int64(all)*i/of - first)}
+}
+
+// Status is a snapshot of a running experiment. Run-steps are steps times runs,
+// of this process's share.
+type Status struct {
+	Experiment string
+	Entry      string   // that advanced last; "" before any did
+	Done       int64    // run-steps finished, those from the store included
+	Total      int64    // run-steps in all; Done stays below when an entry fails
+	Served     int64    // run-steps of Done that came from the store
+	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
+	Reward     float64  // their mean reward a step so far
+	Stale      []string // names of entries with stored results of other code; they are played again
+}
+
+// reporter shows snapshots, one at a time.
+type reporter struct {
+	mu     sync.Mutex
+	status Status
+	show   func(Status)
+	shown  time.Time
+}
+
+const showEvery = 100 * time.Millisecond
+
+// change changes the status and shows it when it was not shown for a while.
+func (p *reporter) change(f func(*Status)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(&p.status)
+	if now := time.Now(); now.Sub(p.shown) >= showEvery {
+		p.shown = now
+		p.show(p.status)
+	}
 }
 
 // Run plays all entries that the store does not hold yet, or holds from other
@@ -67,69 +97,49 @@ func (o Options) share(runs int) (first, n int) {
 // An entry that fails - an error, a panic, a number that is not finite - stops
 // alone, and the error names experiment, entry, run, step and setting. When ctx
 // is cancelled, all stop within a step, what is finished is kept, and the error
-// wraps ctx.Err(). When a file cannot be written, nothing new is begun, and
-// results that are computed are returned all the same. The errors of all entries
-// are joined. Without an error there is a result for each entry, except with
-// shards: an entry whose other shards are not finished yet has none.
+// wraps ctx.Err(). All stop too when a file cannot be written; a result that is
+// computed is returned all the same. The errors of all entries are joined.
+// Without an error there is a result for each entry, except with shards: while
+// other shards have runs of an entry to play, it has none.
 func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Result, error) {
 	if err := errors.Join(e.Validate(), opt.validate()); err != nil {
 		return nil, err
 	}
-	first, share := opt.share(e.Runs)
+	if opt.Progress == nil {
+		opt.Progress = func(Status) {}
+	}
+	share := opt.share(e.Runs).n
 	workers := cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
-	stack := cmp.Or(opt.Stack, min((share+workers-1)/workers, 20), 1)
-
-	rep := &reporter{progress: opt.Progress, status: Status{
+	opt.Stack = cmp.Or(opt.Stack, min((share+workers-1)/workers, 20))
+	s := session{Experiment: e, Store: store, Options: opt, reporter: &reporter{show: opt.Progress, status: Status{
 		Experiment: e.Name, Regret: math.NaN(), Total: int64(len(e.Entries)) * int64(share) * int64(e.Steps),
-	}}
-	var full atomic.Bool // a file could not be written
+	}}}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s.stop = stop
 	jobs := make([]*job, len(e.Entries))
-	for i, n := range e.Entries {
-		j, err := newJob(ctx, e, n, store, opt, rep, &full)
-		if err != nil {
-			return nil, err
-		}
-		defer j.cancel()
-		jobs[i] = j
-	}
-	parallel(workers, len(jobs), func(i int) { jobs[i].open(first, share) })
-
-	type unit struct {
-		*job
-		first, n int
-	}
-	var units []unit
+	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, e.Entries[i]) })
+	var units []func()
 	for _, j := range jobs {
-		for _, s := range j.missing(first, share, stack) {
-			units = append(units, unit{j, s[0], s[1]})
-			j.left++
-		}
-		if j.left > 0 {
-			if err := os.MkdirAll(j.parts, 0o777); err != nil { // before hours of work
-				return nil, fmt.Errorf("sim: results cannot be kept: %w", err)
-			}
+		for _, stack := range j.stacks {
+			units = append(units, func() { j.play(stack) })
 		}
 	}
-	parallel(workers, len(units), func(i int) {
-		if u := units[i]; u.ctx.Err() == nil && !full.Load() {
-			u.play(u.first, u.n)
-		}
-	})
-	rep.show()
+	parallel(workers, len(units), func(i int) { units[i]() })
+	s.show(s.status)
 
 	var results []*Result
 	var errs []error
 	for _, j := range jobs {
+		j.cancel()
 		if j.result.complete() == nil {
 			results = append(results, &j.result)
-		} else if j.err == nil && j.left > 0 && ctx.Err() == nil {
-			j.err = fmt.Errorf("sim: experiment %q, entry %q: not finished, for nothing more can be kept", e.Name, j.entry.Name)
 		}
 		errs = append(errs, j.err)
 	}
-	if ctx.Err() != nil && len(results) < len(jobs) {
+	if running.Err() != nil && (len(results) < len(jobs) || ctx.Err() == nil) {
 		errs = append(errs, fmt.Errorf("sim: experiment %q was stopped with %d of %d entries; the next Run goes on with what is kept in %s: %w",
-			e.Name, len(results), len(jobs), cmp.Or(store.Dir, "results"), ctx.Err()))
+			e.Name, len(results), len(jobs), cmp.Or(store.Dir, "results"), cmp.Or(ctx.Err(), context.Cause(running))))
 	}
 	return results, errors.Join(errs...)
 }
