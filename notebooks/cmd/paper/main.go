@@ -2,113 +2,179 @@
 // Recommendations" (Pan et al., WWW 2019), draws its figures and judges its
 // claims.
 //
-//	paper list                  experiments, tuning studies and what is stored of them
-//	paper run NAME...           run experiments, or go on with what was begun;
-//	                            with -only CONTENDER, repeated for more, a part
+//	paper list                  the experiments and what is stored of them
+//	paper run NAME...           run experiments, or go on with what was begun
 //	paper plot [NAME...]        figures of stored results as PNG files
-//	paper table [-v]            the paper's claims, judged by stored results
+//	paper table                 the paper's claims, judged by stored results
 //	paper notebooks [NAME...]   execute the notebooks
-//	paper reproduce             all of that, from nothing to the claims, but for
-//	                            the music experiments, which take hours
-//	paper lab [NAME]            open the notebooks, or one, in Jupyter, on -port n;
-//	                            -browser opens a browser, -no-browser opens none, and
-//	                            -log shows what Jupyter says
+//	paper reproduce             all of that but for the music, which takes hours
+//	paper lab [-dir DIR]        a copy of the notebooks in JupyterLab or Jupyter
+//	                            Notebook; arguments after -- are Jupyter's
 //	paper kernel install        declare the notebooks' kernel for VS Code and other
-//	                            servers; paper kernel uninstall removes it; -force is
-//	                            for that of another clone
-//	paper synthetic DIR         write data in the form of the KKBox files, for
-//	                            -users n of them, drawn from -seed n
-//	paper site DIR [NAME...]    write the notebooks as web pages, with the figures
-//	                            and the claims; see paper site -h
-//	paper bench                 time decisions, updates and whole steps on the
-//	                            backends, beside PyTorch and JAX of -python p, for
-//	                            -time t each, by -clock wall or cpu;
-//	                            -format text, markdown or csv
+//	                            Jupyter servers; paper kernel uninstall removes it
 //
-// Flags say how and how much; what is run is declared in package paper.
-//
-//	-scale f     fraction of the steps (run: 1, and 0.01 of the music experiments;
-//	             notebooks: 0.1, and 0.0002 of the music experiments, whatever f
-//	             is, where they are not named; reproduce: 0.05, and 0.1 of the
-//	             theory study; plot, table: the largest that is
-//	             finished)
-//	-data dir    folder of the KKBox files, packed or not, for the music
-//	             experiments (default: synthetic data, made once and kept in the
-//	             output folder)
-//	-ondevice m  off (the default): the host calls for every step; auto: on XLA,
-//	             the device plays what it can by itself, many steps a call; on:
-//	             everything, or it says why not
-//	-workers n   runs at the same time (default: the number of CPUs)
-//	-stack n     runs that a worker steps together (default: chosen)
-//	-out dir     where everything is written and read (default: notebooks/out of
-//	             this repository): results/, figures/, notebooks/, data/, claims.md
-//
-// Long flags take one dash or two. A result that is stored is not computed
-// again. Ctrl-C stops cleanly and keeps what is finished, and the same command
-// goes on from there; a second Ctrl-C stops at once, and loses what is under
-// way. Several processes may share an output folder.
-//
-// What computes is a program of its own, in the folder program, which paper builds
-// with the flags of notebooks' cells and then turns into: the first time that takes
-// a minute or two. On amd64 it has Go's vectorised matrix products, unless
-// GOEXPERIMENT is set. So paper needs Go, and a working directory in a clone of this
-// repository or in a module that requires that program. The program itself needs
-// neither, built by
-//
-//	GOEXPERIMENT=simd go build -o paper ./notebooks/cmd/paper/program
-//
-// The exit status is 0, or 1 when something failed, 2 when the command line is
-// wrong, and 130 when it was interrupted.
+// Flags say how and how much (paper COMMAND -h), with one dash or two; what is run is
+// declared in package paper. A result that is stored is not computed again, unless
+// the code has changed what it says; figures and claims are of the largest scale that
+// is stored. Ctrl-C keeps what is finished, and the same command goes on from there.
+// The exit status is 1 when something failed, 2 when the command line is wrong, and
+// 130 when it was interrupted.
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/contextrec/contextrec/notebooks/clone"
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 )
 
 func main() {
-	ctx := cli.UntilSignal(context.Background(), os.Stderr)
-	h := cli.NewHost(os.Stdout, os.Stderr)
-	os.Exit(h.Main(ctx, commands(h, os.Args[1:]), os.Args[1:]))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// commands is the tree of commands. Those that need the experiments are handed over
-// to the program, with all arguments: to compile it takes a minute the first time,
-// which nobody waits for who wants to open the notebooks.
-func commands(h *cli.Host, args []string) *cobra.Command {
-	root := h.Root()
-	root.AddCommand(h.Lab(), h.Kernel())
-	handOver := func(cmd *cobra.Command, _ []string) error {
-		status, err := clone.Become(cmd.Context(), args, h.Stderr)
-		if err == nil {
-			os.Exit(status)
+// self is how a user who has typed the README's commands calls this program.
+const self = "go run ./notebooks/cmd/paper"
+
+// program is the command line: flags, and where it writes to.
+type program struct {
+	stdout, stderr io.Writer
+	terminal       bool // a person looks at stderr
+	started        bool // the command line was right
+
+	root          string  // of this repository
+	out, outGiven string  // folder of results: absolute, and as it was typed
+	data          string  // folder of the KKBox files; "": synthetic data
+	scale         float64 // 0: not given
+	workers       int
+	shard         string // part/parts
+	part, parts   int    // 1 to parts; 0: all
+}
+
+// command runs a command line and returns the exit status.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	p := &program{stdout: stdout, stderr: stderr}
+	if f, ok := stderr.(*os.File); ok {
+		info, err := f.Stat()
+		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	root := p.commands()
+	for i, a := range args {
+		if oneDash.MatchString(a) {
+			args[i] = "-" + a
 		}
+	}
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "interrupted: what is finished is kept, and the same command goes on from there")
+		return 130
+	case !p.started:
+		fmt.Fprintf(stderr, "error: %v\n%s help says how it is called\n", err, self)
+		return 2
+	}
+	fmt.Fprintf(stderr, "error: %v\n", err)
+	return 1
+}
+
+// oneDash is a flag as Go's commands have them, of which cobra's have two dashes.
+var oneDash = regexp.MustCompile("^-[a-z]{2}")
+
+func (p *program) commands() *cobra.Command {
+	root := &cobra.Command{
+		Use: "paper", Short: "The experiments of Policy Gradients for Contextual Recommendations (Pan et al., WWW 2019)",
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.check(cmd) },
+	}
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().StringVar(&p.outGiven, "out", "", "folder of everything that is written and read (default: notebooks/out of this repository)")
+	commands := []*cobra.Command{
+		{Use: "list", Short: "The experiments and what is stored of them", Args: cobra.NoArgs, RunE: p.list},
+		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun", Args: p.names(1), RunE: p.run},
+		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names(0), RunE: p.plot},
+		{Use: "table", Short: "Judge the paper's claims by stored results", Args: cobra.NoArgs, RunE: p.table},
+		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", Args: p.notebookNames, RunE: p.notebooks},
+		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
+	}
+	scales := map[string]string{"run": "1, and 0.01 of the music", "notebooks": "what gives 2,000 steps", "reproduce": fmt.Sprint(reproduceScale)}
+	for _, c := range commands {
+		flags := c.Flags()
+		flags.StringVar(&p.data, "data", os.Getenv("PAPER_DATA"), "folder of the KKBox files for the music experiments (default: synthetic data)")
+		if scales[c.Name()] != "" {
+			flags.Float64Var(&p.scale, "scale", 0, "fraction of the steps (default: "+scales[c.Name()]+")")
+		}
+		if c.Name() == "run" || c.Name() == "reproduce" {
+			flags.IntVar(&p.workers, "workers", 0, "runs at the same time (default: the number of CPUs)")
+		}
+		if c.Name() == "run" {
+			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
+		}
+	}
+	root.AddCommand(append(commands, p.labCommand(), p.kernelCommand())...)
+	return root
+}
+
+// check looks at the values of the flags and finds the folders.
+func (p *program) check(cmd *cobra.Command) (err error) {
+	if cmd.Flags().Changed("scale") && !(p.scale > 0 && p.scale < math.Inf(1)) {
+		return fmt.Errorf("-scale is %v, want a positive number", p.scale)
+	}
+	if p.workers < 0 {
+		return fmt.Errorf("-workers is %d, want at least 1", p.workers)
+	}
+	if p.shard != "" {
+		if n, err := fmt.Sscanf(p.shard+" ", "%d/%d ", &p.part, &p.parts); n != 2 || err != nil || p.part < 1 || p.part > p.parts {
+			return fmt.Errorf("-shard is %q, want i/n with i from 1 to n", p.shard)
+		}
+	}
+	if p.root, err = repository(); err != nil {
 		return err
 	}
-	for _, d := range cli.OfProgram {
-		root.AddCommand(&cobra.Command{Use: d.Use, Short: d.Short, DisableFlagParsing: true, RunE: handOver})
+	var dataErr error
+	if p.data != "" {
+		p.data, dataErr = filepath.Abs(p.data)
 	}
-	root.SetHelpCommand(&cobra.Command{
-		Use: "help [COMMAND]", Short: "Say more about a command",
-		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			about, rest, err := root.Find(names)
-			switch {
-			case err != nil:
-				return err
-			case about.DisableFlagParsing:
-				return handOver(cmd, names)
-			case len(rest) > 0:
-				return cli.Usage(fmt.Errorf("there is no command %q of %s", rest[0], about.CommandPath()))
-			}
-			return about.Help()
-		},
-	})
-	return root
+	p.out, err = filepath.Abs(cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out")))
+	p.started = err == nil && dataErr == nil
+	return cmp.Or(err, dataErr)
+}
+
+// repository is the absolute path of this repository, in which the working
+// directory must be.
+func repository() (string, error) {
+	const module = "github.com/contextrec/contextrec"
+	from, err := os.Getwd()
+	for dir := from; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && strings.HasPrefix(string(mod), "module "+module+"\n") {
+			return dir, nil
+		}
+	}
+	return "", cmp.Or(err, fmt.Errorf("%s is not in the repository of %s: change to its folder", from, module))
+}
+
+// next tells the commands that come next, with the flags that lead them to what
+// has been made.
+func (p *program) next(commands ...string) {
+	for i, c := range commands {
+		if p.outGiven != "" {
+			c += " -out " + p.outGiven
+		}
+		fmt.Fprintf(p.stdout, "%s %s %s\n", []string{"next:", "     "}[min(i, 1)], self, c)
+	}
 }

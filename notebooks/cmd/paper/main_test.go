@@ -2,47 +2,304 @@ package main
 
 import (
 	"bytes"
-	"errors"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/contextrec/contextrec/notebooks/cmd/paper/internal/cli"
 )
 
-// What is wrong and what there is, the launcher says without the program.
-func TestWithoutProgram(t *testing.T) {
-	t.Setenv("PATH", "")
-	for _, c := range []struct {
-		args        string
-		status      int
-		out, stderr string
-	}{
-		{"", 0, "Usage:", ""},
-		{"-h", 0, "reproduce   Run everything but music", ""},
-		{"help", 0, "reproduce   Run everything but music", ""},
-		{"help lab", 0, "Open the notebooks", ""},
-		{"help kernel install", 0, "Declare the kernel", ""},
-		{"help nothing", 2, "", `unknown command "nothing" for "paper"`},
-		{"help kernel nothing", 2, "", `there is no command "nothing" of paper kernel`},
-		{"lib", 2, "", "unknown command \"lib\" for \"paper\". Did you mean: lab, list\n"},
-		{"lap", 2, "", `unknown command "lap" for "paper"`},
-		{"lab a b", 2, "", "paper lab wants one notebook at most"},
-		{"-scale 0 lab", 2, "", "-scale is 0, want a positive number"},
-		{"kernel", 2, "", "paper kernel install"},
-		// And the program is built for everything else.
-		{"list", 1, "", "go is not on PATH: it builds the program"},
-		{"help run", 1, "", "go is not on PATH: it builds the program"},
-		{"run -h", 1, "", "go is not on PATH: it builds the program"},
-		{"run -elephant 1", 1, "", "go is not on PATH: it builds the program"},
-		{"-scale 0.1 plot", 1, "", "go is not on PATH: it builds the program"},
+// typed runs a command line as a user types it.
+func typed(ctx context.Context, args ...string) (status int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	status = command(ctx, slices.Clone(args), &out, &err)
+	return status, out.String(), err.String()
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	out := t.TempDir()
+	for line, want := range map[string]string{
+		"nonsense":                         `unknown command "nonsense"`,
+		"run":                              "say which experiments",
+		"run toy-lineal":                   "known are: toy-linear",
+		"run toy-linear -scale 0":          "-scale is 0",
+		"run toy-linear --scale=-1":        "-scale is -1",
+		"run toy-linear -scale much":       "scale",
+		"run toy-linear -workers -1":       "-workers is -1",
+		"run toy-linear -shard 3/2":        `-shard is "3/2"`,
+		"run toy-linear -shard 1/2x":       `-shard is "1/2x"`,
+		"plot toy-linear -scale 0.1":       "unknown flag: --scale",
+		"notebooks nonsense":               "known are: ",
+		"table toy-linear":                 "toy-linear",
+		"reproduce -out " + out + " extra": "extra",
+		"lab -nonsense":                    "--nonsense",
+		"notebooks quickstart -workers 2":  "--workers",
 	} {
+		status, stdout, stderr := typed(t.Context(), strings.Fields(line)...)
+		if status != 2 || !strings.Contains(stderr, want) || stdout != "" {
+			t.Errorf("paper %s: status %d, stderr %q, stdout %q; want 2 and %q", line, status, stderr, stdout, want)
+		}
+	}
+	if entries, _ := os.ReadDir(out); len(entries) > 0 {
+		t.Errorf("a wrong command line has made %v", entries)
+	}
+}
+
+func TestUnwritableOut(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := typed(t.Context(), "run", "toy-linear", "-scale", "0.0005", "-out", file)
+	if status != 1 || !strings.Contains(stderr, file) {
+		t.Errorf("status %d, stderr %q; want 1 and the name of the file", status, stderr)
+	}
+	status, _, stderr = typed(t.Context(), "plot", "toy-linear", "-out", t.TempDir())
+	if status != 1 || !strings.Contains(stderr, "nothing is stored of toy-linear") {
+		t.Errorf("status %d, stderr %q; want 1 and that nothing is stored", status, stderr)
+	}
+}
+
+// What a newcomer does with one experiment.
+func TestOneExperiment(t *testing.T) {
+	out := t.TempDir()
+	step := func(want string, args ...string) {
+		t.Helper()
+		status, stdout, stderr := typed(t.Context(), append(args, "-out", out)...)
+		if status != 0 || !strings.Contains(stdout, want) {
+			t.Fatalf("paper %v: status %d\n%s%s\nwant %q", args, status, stdout, stderr, want)
+		}
+	}
+	step("toy-linear", "list")
+	step("next: "+self+" plot toy-linear -out "+out, "run", "toy-linear", "-scale", "0.0005")
+	step("10 steps", "list")
+	step("toy-linear-loglog.png", "plot", "toy-linear")
+	step("linear", "table")
+	for _, made := range []string{"figures/toy-linear.png", "figures/toy-linear-loglog.png", "claims.md"} {
+		if info, err := os.Stat(filepath.Join(out, made)); err != nil || info.Size() == 0 {
+			t.Errorf("%s was not made: %v", made, err)
+		}
+	}
+}
+
+// The jobs of an array share a folder, and the last one has the results.
+func TestShards(t *testing.T) {
+	out := t.TempDir()
+	for shard, want := range []string{"part 1 of 2 is kept", "next: "} {
+		line := fmt.Sprintf("run toy-linear -scale 0.0005 -shard %d/2 -out %s", shard+1, out)
+		if status, stdout, stderr := typed(t.Context(), strings.Fields(line)...); status != 0 || !strings.Contains(stdout, want) {
+			t.Fatalf("paper %s: status %d\n%s%s\nwant %q", line, status, stdout, stderr, want)
+		}
+	}
+	found := regexp.MustCompile(`toy-linear .* (\d+) of (\d+), 10 steps`)
+	if _, stdout, _ := typed(t.Context(), "list", "-out", out); !found.MatchString(stdout) || found.FindStringSubmatch(stdout)[1] != found.FindStringSubmatch(stdout)[2] {
+		t.Errorf("after both parts paper list says\n%s", stdout)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	status, stdout, stderr := typed(ctx, "run", "toy-linear", "-scale", "0.0005", "-out", t.TempDir())
+	if status != 130 || !strings.Contains(stderr, "interrupted") || strings.Contains(stdout+stderr, "fail") {
+		t.Errorf("status %d\n%s%s\nwant 130 and that it was interrupted", status, stdout, stderr)
+	}
+}
+
+// Every command of the README is one, with arguments that it takes; those that
+// take a moment are run.
+func TestREADME(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	found := regexp.MustCompile("go run ./notebooks/cmd/paper([^`#\n]*)").FindAllStringSubmatch(read(t, root, "README.md"), -1)
+	if len(found) == 0 {
+		t.Fatal("there is no command in the README")
+	}
+	for _, f := range found {
+		args := strings.Fields(f[1])
+		if len(args) == 0 {
+			continue
+		}
 		var stdout, stderr bytes.Buffer
-		h := cli.NewHost(&stdout, &stderr)
-		h.Repository = func() (string, error) { return "", errors.New("no repository") }
-		args := strings.Fields(c.args)
-		status := h.Main(t.Context(), commands(h, args), args)
-		if status != c.status || !strings.Contains(stdout.String(), c.out) || !strings.Contains(stderr.String(), c.stderr) {
-			t.Errorf("paper %s: status %d, %q, %q; want %d, %q, %q", c.args, status, &stdout, &stderr, c.status, c.out, c.stderr)
+		p := &program{stdout: &stdout, stderr: &stderr}
+		for i, a := range args {
+			if oneDash.MatchString(a) {
+				args[i] = "-" + a
+			}
+		}
+		cmd, rest, err := p.commands().Find(args)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err == nil {
+			err = cmd.ValidateArgs(cmd.Flags().Args())
+		}
+		if err == nil {
+			err = p.check(cmd)
+		}
+		if err != nil {
+			t.Errorf("paper%s: %v", f[1], err)
+		}
+		if cmd.Name() == "run" && !strings.Contains(f[1], "music") {
+			if status, _, stderr := typed(t.Context(), append(args, "--scale", "0.0005", "--out", out)...); status != 0 {
+				t.Errorf("paper%s: status %d, %s", f[1], status, stderr)
+			}
+		}
+	}
+}
+
+// Each notebook begins with the set-up cell, and is stored as it was executed.
+func TestStoredNotebooks(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := notebooksOf(root)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("notebooks are %v, %v", names, err)
+	}
+	for _, name := range names {
+		count := 0
+		for _, c := range storedCells(t, filepath.Join(root, "notebooks", name+".ipynb")) {
+			if c.Type != "code" {
+				continue
+			}
+			if count++; c.Count != count {
+				t.Errorf("%s: code cell %d has the execution count %d", name, count, c.Count)
+			}
+			for _, o := range c.Outputs {
+				if o.Type == "error" {
+					t.Errorf("%s: code cell %d has failed", name, count)
+				}
+			}
+			if count == 1 && string(c.Source) != setupCell {
+				t.Errorf("%s begins with\n%s\nwant the set-up cell\n%s", name, c.Source, setupCell)
+			}
+		}
+	}
+}
+
+// setupCell makes a cell's program a module in a workspace with this repository,
+// which a copy of the notebooks elsewhere knows by CONTEXTREC.
+const setupCell = `%noautoget
+%env GOFLAGS=-mod=readonly
+%env GOWORK=auto
+!*rm -f go.work go.work.sum && go work init . "${CONTEXTREC:-$(cd "$GONB_DIR" && dirname "$(GOWORK=off go env GOMOD)")}"`
+
+// All notebooks run, from an empty store, without a network, and with settings in
+// the environment that break cells unless the set-up cell repairs them.
+func TestNotebooks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("notebooks are not executed in a short test")
+	}
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := notebooksOf(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names { // go test caches by what this process reads
+		read(t, root, "notebooks/"+name+".ipynb")
+	}
+	p := &program{stdout: t.Output(), stderr: t.Output(), root: root, out: t.TempDir()}
+	if err := p.prepareKernel(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"GOFLAGS": "-mod=mod", "GOWORK": "off", "GOPROXY": "off"} {
+		t.Setenv(name, value)
+	}
+	music := func(name string) bool { return strings.HasPrefix(name, "music-") }
+	for scale, names := range map[float64][]string{
+		0.002:   slices.DeleteFunc(slices.Clone(names), music),
+		0.00002: slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !music(name) }),
+	} {
+		p.scale = scale
+		if err := p.execute(t.Context(), names); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// lab copies the notebooks, keeps those that were changed, and becomes the
+// Jupyter that is installed, which finds the kernel.
+func TestLab(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the kernel is not built in a short test")
+	}
+	folder := t.TempDir()
+	paper, copied := filepath.Join(folder, "paper"), filepath.Join(folder, "copy")
+	if text, err := exec.Command("go", "build", "-o", paper, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	jupyter := "#!/bin/sh\npwd\necho \"$*\"\ncat \"${JUPYTER_PATH%%:*}/kernels/gonb/kernel.json\"\n"
+	if err := os.WriteFile(filepath.Join(folder, "jupyter-lab"), []byte(jupyter), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lab := exec.Command(paper, "lab", "-dir", copied, "-out", filepath.Join(folder, "out"), "--", "--port", "7777")
+	lab.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"))
+	text, err := lab.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	_, said, _ := strings.Cut(string(text), "to keep a change: ")
+	for _, want := range []string{"\n" + copied + "\n", "--port 7777", "gonb", "CONTEXTREC", "${PATH}"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+	root, _ := repository()
+	mine := filepath.Join(copied, "quickstart.ipynb")
+	if _, err := os.Stat(mine); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(mine, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := copyNotebooks(root, copied); made != 0 || err != nil {
+		t.Errorf("%d notebooks were copied again, %v", made, err)
+	}
+	if text, _ := os.ReadFile(mine); string(text) != "mine" {
+		t.Error("a changed notebook was replaced")
+	}
+	if _, err := copyNotebooks(root, filepath.Join(root, "notebooks")); err == nil {
+		t.Error("the notebooks are copied into the repository")
+	}
+	t.Setenv("PATH", "/nowhere")
+	if _, err := findJupyter(); err == nil || !strings.Contains(err.Error(), "pip install jupyterlab") {
+		t.Errorf("without Jupyter the error is %v", err)
+	}
+}
+
+// Only what install has written is removed.
+func TestUninstall(t *testing.T) {
+	data := t.TempDir()
+	t.Setenv("JUPYTER_DATA_DIR", data)
+	if status, stdout, _ := typed(t.Context(), "kernel", "uninstall"); status != 0 || !strings.Contains(stdout, "no kernel") {
+		t.Errorf("where there is none: status %d, %s", status, stdout)
+	}
+	file := filepath.Join(data, "kernels", "gonb", "kernel.json")
+	for owner, wantStatus := range map[string]int{"": 1, "/a/clone": 0} {
+		text, _ := json.Marshal(spec{Env: map[string]string{"CONTEXTREC": owner}})
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		status, _, stderr := typed(t.Context(), "kernel", "uninstall")
+		_, err := os.Stat(file)
+		if status != wantStatus || (err != nil) != (wantStatus == 0) {
+			t.Errorf("of %q: status %d, %s", owner, status, stderr)
 		}
 	}
 }

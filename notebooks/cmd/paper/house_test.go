@@ -1,0 +1,283 @@
+package main
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// budgets are the most lines that folders may have, without tests and with
+// comments, those below them that have a line of their own left out.
+var budgets = map[string]int{
+	"envs":                750,
+	"envs/envtest":        550,
+	"envs/sim":            1000,
+	"envs/online":         200,
+	"envs/kkbox":          1900,
+	"envs/logged":         900,
+	"pgcr":                1200,
+	"pgcr/ondevice":       900,
+	"baselines":           900,
+	"baselines/neural":    550,
+	"notebooks/paper":     1700,
+	"notebooks/figure":    800,
+	"notebooks/nb":        350,
+	"notebooks/cmd/paper": 900,
+	"notebooks/submit":    350,
+	"notebooks/kernel":    650,
+	"docker":              200,
+}
+
+const (
+	mostLines       = 15_000 // of all Go without tests
+	mostFileLines   = 450
+	mostReadmeWords = 1000
+)
+
+// mostExported are the most names that a package may export, methods included.
+var mostExported = map[string]int{"pgcr": 45, "notebooks/paper": 60}
+
+// repositoryFiles are the files that git has, by their paths in the repository,
+// below a root.
+func repositoryFiles(t *testing.T) (root string, files []string) {
+	t.Helper()
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.Command("git", "ls-files")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("what belongs to the repository is counted by git ls-files, which fails: %v", err)
+	}
+	for file := range strings.FieldsFuncSeq(string(out), func(r rune) bool { return r == '\n' }) {
+		if _, err := os.Stat(filepath.Join(root, file)); err == nil && !strings.Contains(file, "testdata/") {
+			files = append(files, file)
+		}
+	}
+	return root, files
+}
+
+func read(t *testing.T, root, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestSizes(t *testing.T) {
+	root, files := repositoryFiles(t)
+	lines := map[string]int{}
+	all, tests := 0, 0
+	for _, file := range files {
+		isGo := strings.HasSuffix(file, ".go")
+		if !isGo && path.Dir(file) != "docker" {
+			continue
+		}
+		n := strings.Count(read(t, root, file), "\n")
+		if strings.HasSuffix(file, "_test.go") {
+			tests += n
+			continue
+		}
+		folder := path.Dir(file)
+		for folder != "." && budgets[folder] == 0 {
+			folder = path.Dir(folder)
+		}
+		if folder == "." {
+			t.Errorf("%s is in a folder without a budget", file)
+		}
+		lines[folder] += n
+		if isGo {
+			all += n
+		}
+		if n > mostFileLines {
+			t.Errorf("%s has %d lines, at most %d", file, n, mostFileLines)
+		}
+	}
+	for folder, most := range budgets {
+		if lines[folder] > most {
+			t.Errorf("%s has %d lines, at most %d", folder, lines[folder], most)
+		}
+	}
+	if all > mostLines {
+		t.Errorf("there are %d lines of Go, at most %d", all, mostLines)
+	}
+	if tests > all {
+		t.Errorf("tests have %d lines, more than the code's %d", tests, all)
+	}
+	if n := len(strings.Fields(read(t, root, "README.md"))); n > mostReadmeWords {
+		t.Errorf("the README has %d words, at most %d", n, mostReadmeWords)
+	}
+}
+
+func TestExportedNames(t *testing.T) {
+	root, files := repositoryFiles(t)
+	exported := map[string]int{}
+	count := func(folder string, names ...*ast.Ident) {
+		for _, name := range names {
+			if name.IsExported() {
+				exported[folder]++
+			}
+		}
+	}
+	for _, file := range files {
+		folder := path.Dir(file)
+		if mostExported[folder] == 0 || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, read(t, root, file), parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				count(folder, d.Name)
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					switch s := s.(type) {
+					case *ast.TypeSpec:
+						count(folder, s.Name)
+					case *ast.ValueSpec:
+						count(folder, s.Names...)
+					}
+				}
+			}
+		}
+	}
+	for folder, most := range mostExported {
+		if exported[folder] > most {
+			t.Errorf("%s exports %d names, at most %d", folder, exported[folder], most)
+		}
+	}
+}
+
+// The words of the field are used, one meaning each. Those of this list said
+// something else once, or say it in a way that takes thought.
+var (
+	bannedWords = regexp.MustCompile(`(?i)\b(contender|rival|foretell|twin|shelf|shelves|recipe|tape|script|stretch|piece|lane|stake|slope|arm|document|trial|whoever|become|so many|told apart|there is none|is told|are told|of its own)(s|es)?\b`)
+
+	// allowedWords are phrases in which they mean what the field means.
+	allowedWords = regexp.MustCompile(`(?i)log-log slopes?|slope of (the|a) (log-log|curve)`)
+)
+
+func TestWords(t *testing.T) {
+	root, files := repositoryFiles(t)
+	for _, file := range files {
+		var texts []string
+		switch path.Ext(file) {
+		case ".go", ".md":
+			if strings.HasSuffix(file, "house_test.go") {
+				continue
+			}
+			texts = []string{read(t, root, file)}
+		case ".ipynb":
+			for _, c := range storedCells(t, filepath.Join(root, file)) {
+				texts = append(texts, string(c.Source))
+			}
+		}
+		for _, text := range texts {
+			for _, line := range strings.Split(text, "\n") {
+				if word := bannedWords.FindString(allowedWords.ReplaceAllString(line, "")); word != "" {
+					t.Errorf("%s says %q: %s", file, word, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+}
+
+// cell is as much of a notebook's cell as the tests look at.
+type cell struct {
+	Type    string `json:"cell_type"`
+	Count   int    `json:"execution_count"`
+	Source  joined
+	Outputs []struct {
+		Type string `json:"output_type"`
+	}
+}
+
+// joined is text that a notebook holds as a list of lines.
+type joined string
+
+func (j *joined) UnmarshalJSON(data []byte) error {
+	var lines []string
+	if err := json.Unmarshal(data, &lines); err != nil {
+		return json.Unmarshal(data, (*string)(j))
+	}
+	*j = joined(strings.Join(lines, ""))
+	return nil
+}
+
+func storedCells(t *testing.T, path string) []cell {
+	t.Helper()
+	var n struct{ Cells []cell }
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &n)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return n.Cells
+}
+
+// Imports go one way. A package of the first column imports none of the others,
+// not even by way of another package.
+var importsNot = []struct{ from, not string }{
+	{`envs`, `.*\..*/.*`}, // no module at all
+	{`envs/.*`, `contextrec/(pgcr|baselines|notebooks)|gomlx`},
+	{`baselines`, `contextrec/(pgcr|notebooks|envs/.*)|gomlx`},
+	{`baselines/neural`, `contextrec/(notebooks|envs/.*)`},
+	{`pgcr(/.*)?`, `contextrec/(baselines|notebooks|envs/.*)`},
+	{`notebooks/figure`, `contextrec/(pgcr|baselines|notebooks)|gomlx`},
+	{`notebooks/paper`, `contextrec/notebooks/(nb|cmd|submit)`},
+	{`notebooks/nb`, `contextrec/notebooks/(cmd|submit)`},
+	{`(envs|baselines|pgcr|notebooks/(figure|paper|submit))(/.*)?`, `gonb`},
+}
+
+func TestImports(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const module = "github.com/contextrec/contextrec/"
+	met := map[string]bool{}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		packages := strings.Fields(line)
+		name := strings.TrimPrefix(packages[0], module)
+		for _, rule := range importsNot {
+			if !regexp.MustCompile(`^(` + rule.from + `)$`).MatchString(name) {
+				continue
+			}
+			met[rule.from] = true
+			not := regexp.MustCompile(`(^|/)(` + rule.not + `)(/|$)`)
+			for _, dep := range packages[1:] {
+				if not.MatchString(dep) && !strings.HasPrefix(dep, "vendor/") {
+					t.Errorf("%s imports %s", name, dep)
+				}
+			}
+		}
+	}
+	for _, rule := range importsNot {
+		if !met[rule.from] {
+			t.Errorf("no package is called %s", rule.from)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// notebooksOf are the names of the repository's notebooks, without .ipynb.
+func notebooksOf(root string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
+	for i, path := range paths {
+		paths[i] = strings.TrimSuffix(filepath.Base(path), ".ipynb")
+	}
+	return paths, err
+}
+
+// notebookNames checks the names of notebooks.
+func (p *program) notebookNames(_ *cobra.Command, args []string) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	known, err := notebooksOf(root)
+	for _, name := range args {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no notebook %q; known are: %s", name, strings.Join(known, ", "))
+		}
+	}
+	return err
+}
+
+func (p *program) notebooks(cmd *cobra.Command, args []string) (err error) {
+	if len(args) == 0 {
+		if args, err = notebooksOf(p.root); err != nil {
+			return err
+		}
+	}
+	ctx := cmd.Context()
+	err = p.inTurn(ctx, []section{
+		{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }},
+		{"notebooks", func() error { return p.execute(ctx, args) }},
+	})
+	if err == nil {
+		fmt.Fprintf(p.stdout, "\nThe executed notebooks are in %s\n", filepath.Join(p.out, "notebooks"))
+		p.next("lab")
+	}
+	return err
+}
+
+// programs is the folder of what a clone of this repository builds for itself.
+func programs(root string) string { return filepath.Join(root, "notebooks", ".bin") }
+
+// prepareKernel builds the programs that execute notebooks, for Jupyter gopls too,
+// in the versions that notebooks/kernel/go.mod pins, compiles what cells import, and
+// downloads every module that their go.work names. After it a cell needs no network.
+func (p *program) prepareKernel(ctx context.Context, forJupyter bool) error {
+	fmt.Fprintln(p.stdout, "building the kernel and what cells import (the first time a minute or two)")
+	workspace, err := os.MkdirTemp("", "paper-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(workspace)
+	tools := []string{"install", "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports", "./nbrun"}
+	if forJupyter {
+		tools = []string{"install", "tool"}
+	}
+	for _, step := range []struct {
+		folder, gowork string
+		args           []string
+	}{
+		{filepath.Join(p.root, "notebooks", "kernel"), "off", tools},
+		{p.root, "off", []string{"build", "./envs/...", "./baselines/...", "./pgcr/...", "./notebooks/nb"}},
+		{workspace, "off", []string{"mod", "init", "cell"}},
+		{workspace, "auto", []string{"work", "init", ".", p.root}},
+		{workspace, "auto", []string{"list", "-m", "-json", "..."}},
+		{workspace, "auto", []string{"list", "-deps", "github.com/contextrec/contextrec/..."}},
+	} {
+		cmd := interruptible(ctx, "go", step.args...)
+		cmd.Dir = step.folder
+		cmd.Env = append(os.Environ(), "PWD="+step.folder, "GOBIN="+programs(p.root), "GOWORK="+step.gowork, "GOFLAGS=-mod=readonly")
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		if err := cmd.Run(); err != nil {
+			return errors.Join(ctx.Err(), fmt.Errorf("go %s: %w\n%s", strings.Join(step.args, " "), err, bytes.TrimSpace(said.Bytes())))
+		}
+	}
+	return nil
+}
+
+// interruptible is a command that ends in its own way when ctx does.
+func interruptible(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	return cmd
+}
+
+// kernelEnv are the settings of a kernel beside PATH: where this repository is, for
+// the set-up cell, and where results go.
+func kernelEnv(root, out string) map[string]string {
+	return map[string]string{
+		"CONTEXTREC": root, "PAPER_OUT": out,
+		"GOMLX_NO_AUTO_INSTALL": "1", // a cell loads no backend from the network
+	}
+}
+
+// execute executes notebooks into the output folder, two at the same time. One
+// that fails keeps none of the others from being executed.
+func (p *program) execute(ctx context.Context, names []string) error {
+	out := filepath.Join(p.out, "notebooks")
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	env := os.Environ()
+	for name, value := range kernelEnv(p.root, p.out) {
+		env = append(env, name+"="+value)
+	}
+	if p.data != "" {
+		env = append(env, "PAPER_DATA="+p.data)
+	}
+	if p.scale != 0 {
+		env = append(env, fmt.Sprintf("PAPER_SCALE=%v", p.scale))
+	}
+	errs := make([]error, len(names))
+	free := make(chan struct{}, 2)
+	lines, progress := io.Pipe() // both write at once
+	var running, reading sync.WaitGroup
+	reading.Go(func() { io.Copy(p.stdout, lines) })
+	for i, name := range names {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			file := name + ".ipynb"
+			cmd := interruptible(ctx, filepath.Join(programs(p.root), "nbrun"), "-o", filepath.Join(out, file), filepath.Join(p.root, "notebooks", file))
+			cmd.Env = env
+			var said bytes.Buffer
+			cmd.Stdout, cmd.Stderr = progress, &said
+			if err := cmd.Run(); err != nil {
+				errs[i] = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+			}
+		})
+	}
+	running.Wait()
+	progress.Close()
+	reading.Wait()
+	return errors.Join(append(errs, ctx.Err())...)
+}
