@@ -35,7 +35,7 @@ func Linear() sim.Experiment {
 			{Name: "Thompson", Algorithm: baselines.LinearThompson{Scale: 0.03}},
 			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.03}}},
 			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.02}}},
-			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.03, CriticRate: 0.03}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01}},
 			{Name: "random", Algorithm: baselines.Random{}},
 		},
 	}
@@ -81,7 +81,7 @@ func Mixed() sim.Experiment {
 			{Name: "Thompson", Algorithm: baselines.LogisticThompson{Scale: 0.001}},
 			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.02}}},
 			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.02}}},
-			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.003, CriticRate: 0.003}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01}},
 			{Name: "random", Algorithm: baselines.Random{}},
 		},
 	}
