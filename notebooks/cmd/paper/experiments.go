@@ -50,7 +50,7 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 	return chosen, nil
 }
 
-// names checks the names of experiments, of which there are at least so many.
+// names checks the names of experiments, which must be at least this many.
 func (p *program) names(least int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < least {
@@ -77,7 +77,7 @@ func (p *program) list(*cobra.Command, []string) error {
 		for _, entry := range e.Entries {
 			names = append(names, entry.Name)
 		}
-		rows = append(rows, []string{e.Name, fmt.Sprint(e.Runs), fmt.Sprint(e.Steps), stored, strings.Join(names, ", ")})
+		rows = append(rows, []string{e.Name, fmt.Sprint(e.Runs), fmt.Sprint(e.Steps), stored, strings.Join(names, "; ")})
 	}
 	writeTable(p.stdout, []string{"experiment", "runs", "steps", "stored", "algorithms"}, rows)
 	p.next("run "+all[0].Name+" -scale 0.1", "lab")

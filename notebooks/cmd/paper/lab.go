@@ -24,13 +24,13 @@ func (p *program) labCommand() *cobra.Command {
 		Use: "lab [-- JUPYTER'S ARGUMENTS]", Short: "Open a copy of the notebooks in JupyterLab or Jupyter Notebook",
 		RunE: func(cmd *cobra.Command, args []string) error { return p.lab(cmd, dir, args) },
 	}
-	home, _ := os.UserHomeDir() // the working directory where there is none
+	home, _ := os.UserHomeDir() // else the copy is made in the working directory
 	lab.Flags().StringVar(&dir, "dir", filepath.Join(home, "contextrec-notebooks"), "folder of the copy")
 	return lab
 }
 
 // lab copies the notebooks to a folder in which the reader may change them, and
-// becomes Jupyter there.
+// runs Jupyter there, in place of this program: signals are Jupyter's.
 func (p *program) lab(cmd *cobra.Command, dir string, args []string) error {
 	jupyter, err := findJupyter()
 	if err != nil {

@@ -230,8 +230,8 @@ func TestNotebooks(t *testing.T) {
 	}
 }
 
-// lab copies the notebooks, keeps those that were changed, and becomes the
-// Jupyter that is installed, which finds the kernel.
+// lab copies the notebooks, keeps those that were changed, and runs the Jupyter
+// that is installed, which finds the kernel.
 func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the kernel is not built in a short test")
@@ -285,7 +285,7 @@ func TestUninstall(t *testing.T) {
 	data := t.TempDir()
 	t.Setenv("JUPYTER_DATA_DIR", data)
 	if status, stdout, _ := typed(t.Context(), "kernel", "uninstall"); status != 0 || !strings.Contains(stdout, "no kernel") {
-		t.Errorf("where there is none: status %d, %s", status, stdout)
+		t.Errorf("without a kernel: status %d, %s", status, stdout)
 	}
 	file := filepath.Join(data, "kernels", "gonb", "kernel.json")
 	for owner, wantStatus := range map[string]int{"": 1, "/a/clone": 0} {
