@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -70,7 +69,7 @@ func (e Experiment) Validate() error {
 	}
 	files := map[string]bool{}
 	for i, n := range e.Entries {
-		if n.Name == "" || strings.TrimSpace(n.Name) != n.Name || checkLine(n.Name) != nil {
+		if n.Name == "" || len(n.Name) > 200 || strings.TrimSpace(n.Name) != n.Name || strings.ContainsFunc(n.Name, unicode.IsControl) {
 			return bad("Entries[%d].Name is %q, want one line of 1 to 200 bytes without spaces around it", i, n.Name)
 		}
 		if n.Algorithm == nil {
@@ -108,14 +107,6 @@ func declaration(v any) (string, error) {
 		return "", fmt.Errorf("%s cannot be recorded as JSON: %w", name, err)
 	}
 	return name + " " + string(text), nil
-}
-
-// checkLine returns an error when a text cannot stand in a header line.
-func checkLine(s string) error {
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) || len(s) > 200 {
-		return fmt.Errorf("%q is not one line of up to 200 bytes of UTF-8", s)
-	}
-	return nil
 }
 
 // ProblemSeeds returns the problem seeds of n runs from the first on. The seed of

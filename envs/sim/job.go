@@ -24,13 +24,30 @@ type session struct {
 	Experiment
 	Store
 	Options
-	*reporter
-	stop context.CancelCauseFunc // stops all jobs
+	share runs                    // that this process plays
+	stop  context.CancelCauseFunc // stops all jobs
+
+	mu     sync.Mutex
+	status Status
+	shown  time.Time
+}
+
+const showEvery = 100 * time.Millisecond
+
+// report changes the status and shows it when it was not shown for a while.
+func (s *session) report(change func(*Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.status)
+	if now := time.Now(); s.Progress != nil && now.Sub(s.shown) >= showEvery {
+		s.shown = now
+		s.Progress(s.status)
+	}
 }
 
 // job is one entry on its way from missing runs to a result.
 type job struct {
-	session
+	*session
 	entry  Entry
 	parts  string          // folder of the parts
 	ctx    context.Context // ends with Run, or when this entry fails
@@ -48,14 +65,14 @@ type runs struct{ first, n int }
 
 // newJob takes from the store what is there and puts into stacks what is missing
 // of this process's share.
-func newJob(ctx context.Context, s session, n Entry) *job {
+func newJob(ctx context.Context, s *session, n Entry) *job {
 	head, _ := s.head(n) // Validate has seen the error
 	head.Checkpoints, head.Reward = Checkpoints(s.Steps), make([][]float64, s.Runs)
 	j := &job{session: s, entry: n, parts: strings.TrimSuffix(s.path(&head), ".csv") + ".parts", result: head}
 	j.ctx, j.cancel = context.WithCancel(ctx)
 	j.fail(j.look())
-	share, served := s.share(s.Runs), int64(0)
-	for run := share.first; run < share.first+share.n; run++ {
+	served := int64(0)
+	for run := s.share.first; run < s.share.first+s.share.n; run++ {
 		last := len(j.stacks) - 1
 		switch {
 		case j.result.Reward[run] != nil:
@@ -66,7 +83,7 @@ func newJob(ctx context.Context, s session, n Entry) *job {
 			j.stacks = append(j.stacks, runs{run, 1})
 		}
 	}
-	s.change(func(st *Status) { st.Done, st.Served = st.Done+served, st.Served+served })
+	s.report(func(st *Status) { st.Done, st.Served = st.Done+served, st.Served+served })
 	if j.stacks != nil && j.ctx.Err() == nil {
 		if err := os.MkdirAll(j.parts, 0o777); err != nil { // before hours of work
 			s.stop(fmt.Errorf("sim: results cannot be kept: %w", err))
@@ -108,22 +125,17 @@ func (j *job) look() error {
 
 // readParts takes missing runs from the folder of parts.
 func (j *job) readParts() error {
-	files, err := os.ReadDir(j.parts)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("sim: %w", err)
-	}
+	files, _ := os.ReadDir(j.parts) // most often there is no such folder
 	for _, file := range files {
 		if filepath.Ext(file.Name()) != partExt || j.result.complete() == nil {
 			continue
 		}
 		part, err := j.load(filepath.Join(j.parts, file.Name()), &j.result)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // another process has just made the result
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // another process has just made the result
+		case err != nil:
 			return err
-		}
-		if j.result.Reward[part.first()] == nil && j.fresh(part) {
+		case j.result.Reward[part.first()] == nil && j.fresh(part):
 			j.add(part)
 		}
 	}
@@ -164,28 +176,24 @@ const (
 // fresh plays the first steps of one run of a stored result, or part, again and
 // returns whether the file says the same. If not, the entry is reported.
 func (j *job) fresh(r *Result) bool {
-	at, run, n := j.result.Checkpoints, r.first(), 0
-	for n < len(at) && at[n] <= replayed {
-		n++
-	}
-	curves := NewCurves(1, at[:n])
-	if err := j.simulate(runs{run, 1}, at[n-1], curves, curves); err != nil {
+	run := r.first()
+	n, _ := slices.BinarySearch(r.Checkpoints, replayed+1)
+	curves := NewCurves(1, r.Checkpoints[:n])
+	if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves); err != nil {
 		j.fail(err)
 		return false
 	}
-	same := slices.Equal(r.Checkpoints, at) && (r.Regret == nil) == (curves.Regret == nil)
-	if same {
-		was, is := r.Reward[run][:n:n], curves.Reward[0]
-		if r.Regret != nil {
-			was, is = append(was, r.Regret[run][:n]...), append(is, curves.Regret[0]...)
-		}
-		largest := max(slices.Max(was), -slices.Min(was))
-		for i := range was {
-			same = same && math.Abs(was[i]-is[i]) <= tolerance*largest
-		}
+	was, is := r.Reward[run][:n:n], curves.Reward[0]
+	same := (r.Regret == nil) == (curves.Regret == nil)
+	if same && r.Regret != nil {
+		was, is = append(was, r.Regret[run][:n]...), append(is, curves.Regret[0]...)
+	}
+	largest := max(slices.Max(was), -slices.Min(was))
+	for i := range was {
+		same = same && math.Abs(was[i]-is[i]) <= tolerance*largest
 	}
 	if !same {
-		j.change(func(s *Status) {
+		j.report(func(s *Status) {
 			if !slices.Contains(s.Stale, j.entry.Name) {
 				s.Stale = append(s.Stale, j.entry.Name)
 			}
@@ -204,7 +212,7 @@ func (j *job) play(stack runs) {
 	err := j.simulate(stack, j.Steps, curves, RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
 		curves.Record(step, tr, regret)
 		if now := time.Now(); step == j.Steps || now.Sub(last) >= showEvery {
-			j.change(func(s *Status) {
+			j.report(func(s *Status) {
 				s.Entry, s.Done = j.entry.Name, s.Done+int64(stack.n)*int64(step-before)
 				s.Reward, s.Regret = stat.Mean(curves.reward, nil)/float64(step), stat.Mean(curves.regret, nil)
 			})
@@ -248,9 +256,6 @@ func (j *job) simulate(stack runs, steps int, curves *Curves, rec Recorder) (err
 	env, err := j.Problem.New(j.ProblemSeeds(stack.first, stack.n))
 	if err != nil {
 		return err
-	}
-	if n := env.Observe().Runs; n != stack.n {
-		return fmt.Errorf("the environment has %d runs, want %d, one a seed", n, stack.n)
 	}
 	policy, err := j.entry.Algorithm.New(j.Problem.Spec(), j.PolicySeeds(stack.first, stack.n))
 	if err != nil {

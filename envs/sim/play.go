@@ -25,10 +25,9 @@ func (f RecorderFunc) Record(step int, tr envs.Transition, regret []float64) { f
 // Play lets the policy decide for the given number of steps, all runs together,
 // and learn from each of them. rec may be nil.
 //
-// It stops at the first error of policy or environment, at an action outside the
-// candidate set, and at a reward or an expected reward that is not finite. The
-// error names the step and wraps an [envs.RunError] where it concerns one run.
-// When ctx is cancelled, Play stops before the next step with ctx.Err().
+// It stops at the first error, at an action outside the candidate set, at rewards
+// that are not finite, and before the next step when ctx is cancelled. The error
+// names the step and wraps an [envs.RunError] where it concerns one run.
 func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps int, rec Recorder) error {
 	actions := make([]int, env.Observe().Runs)
 	var expected, regret []float64 // [R, M], [R]
@@ -45,7 +44,8 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		}
 		for r, a := range actions {
 			if a < 0 || a >= obs.Size(r) {
-				return &stepError{step, runError(r, "the policy chose action %d of %d candidates", a, obs.Size(r))}
+				err := fmt.Errorf("the policy chose action %d of %d candidates", a, obs.Size(r))
+				return &stepError{step, &envs.RunError{Run: r, Err: err}}
 			}
 		}
 		if oracle, ok := env.(envs.Oracle); ok { // while it still speaks of this step
@@ -53,8 +53,12 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 				expected, regret = make([]float64, obs.Runs*obs.Candidates), make([]float64, obs.Runs)
 			}
 			oracle.ExpectedRewards(expected)
-			if err := setRegret(regret, expected, actions, obs); err != nil {
-				return &stepError{step, err}
+			for r, a := range actions {
+				set := expected[r*obs.Candidates:][:obs.Size(r)]
+				if regret[r] = slices.Max(set) - set[a]; !finite(regret[r]) {
+					err := fmt.Errorf("the expected rewards are %v", set)
+					return &stepError{step, &envs.RunError{Run: r, Err: err}}
+				}
 			}
 		}
 		out, err := env.Step(actions)
@@ -63,7 +67,7 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		}
 		for r, reward := range out.Reward {
 			if !finite(float64(reward)) {
-				return &stepError{step, runError(r, "the reward is %v", reward)}
+				return &stepError{step, &envs.RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}}
 			}
 		}
 		tr := envs.Transition{Observation: obs, Actions: actions, Outcome: out}
@@ -75,24 +79,6 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		}
 	}
 	return nil
-}
-
-// setRegret writes the largest expected reward of each set less that of the action.
-func setRegret(regret, expected []float64, actions []int, obs envs.Observation) error {
-	for r, a := range actions {
-		set := expected[r*obs.Candidates:][:obs.Size(r)]
-		for i, x := range set {
-			if !finite(x) {
-				return runError(r, "the expected reward of candidate %d is %v", i, x)
-			}
-		}
-		regret[r] = slices.Max(set) - set[a]
-	}
-	return nil
-}
-
-func runError(run int, format string, args ...any) error {
-	return &envs.RunError{Run: run, Err: fmt.Errorf(format, args...)}
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
@@ -140,11 +126,8 @@ func NewCurves(runs int, checkpoints []int) *Curves {
 	return &Curves{Checkpoints: checkpoints, Reward: make([][]float64, runs), reward: make([]float64, runs)}
 }
 
-// Record adds one step. It panics when the step has another number of runs.
+// Record adds one step.
 func (c *Curves) Record(step int, tr envs.Transition, regret []float64) {
-	if len(tr.Reward) != len(c.reward) || regret != nil && len(regret) != len(c.reward) {
-		panic(fmt.Sprintf("sim: got %d rewards and %d regrets, want %d", len(tr.Reward), len(regret), len(c.reward)))
-	}
 	if regret != nil && c.regret == nil {
 		c.Regret, c.regret = make([][]float64, len(c.reward)), make([]float64, len(c.reward))
 	}

@@ -191,28 +191,23 @@ func parse(text []byte) (*Result, error) {
 		}
 		step, _ := strconv.Atoi(cells[1])
 		reward, _ := strconv.ParseFloat(cells[2], 64)
+		if !finite(reward) {
+			return r, fmt.Errorf("line %d: the reward is %v", i+1, reward)
+		}
 		if rewards[run] = append(rewards[run], reward); run == r.first() {
 			r.Checkpoints = append(r.Checkpoints, step)
 		}
-		if regret, err := strconv.ParseFloat(cells[3], 64); err == nil {
+		if regret, err := strconv.ParseFloat(cells[3], 64); err == nil && finite(regret) {
 			regrets[run], r.Regret = append(regrets[run], regret), regrets
 		}
 	}
+	if r.Steps < 1 || r.Steps > maxSteps || !slices.Equal(r.Checkpoints, Checkpoints(r.Steps)) {
+		return r, fmt.Errorf("the rows are not at the checkpoints of %d steps", r.Steps)
+	}
 	n := len(r.Checkpoints)
-	for i, step := range r.Checkpoints {
-		if i > 0 && step <= r.Checkpoints[i-1] || step < 1 {
-			return r, fmt.Errorf("line %d: step %d does not ascend", len(keys)+3+i, step)
-		}
-	}
-	if n == 0 || r.Checkpoints[n-1] != r.Steps {
-		return r, fmt.Errorf("line 7: the rows do not end with step %d", r.Steps)
-	}
-	for run := range r.Runs {
-		if a, b := len(rewards[run]), len(regrets[run]); a > 0 && a != n || b != a && r.Regret != nil {
-			return r, fmt.Errorf("run %d has %d rewards and %d regrets, want %d", run, a, b, n)
-		}
-		if slices.ContainsFunc(slices.Concat(rewards[run], regrets[run]), func(x float64) bool { return !finite(x) }) {
-			return r, fmt.Errorf("a number of run %d is not finite", run)
+	for run, x := range rewards {
+		if len(x) > 0 && len(x) != n || r.Regret != nil && len(regrets[run]) != len(x) {
+			return r, fmt.Errorf("run %d has %d rewards and %d regrets, want %d numbers", run, len(x), len(regrets[run]), n)
 		}
 	}
 	if same := r.format(); !bytes.Equal(text, same) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,30 +32,18 @@ type Options struct {
 	// goroutine at a time. It may be nil.
 	Progress func(Status)
 
-	Version string // for the header of the result files: one line of up to 200 bytes
+	Version string // for the header of the result files
 	Backend string // likewise
 }
 
 func (o Options) validate() error {
 	switch {
-	case o.Workers < 0:
-		return fmt.Errorf("sim: Options.Workers is %d, want at least 0", o.Workers)
-	case o.Stack < 0:
-		return fmt.Errorf("sim: Options.Stack is %d, want at least 0", o.Stack)
+	case o.Workers < 0 || o.Stack < 0:
+		return fmt.Errorf("sim: Options.Workers is %d and Stack %d, want at least 0", o.Workers, o.Stack)
 	case o.Shards < 0 || o.Shard < min(o.Shards, 1) || o.Shard > o.Shards:
 		return fmt.Errorf("sim: Options.Shard is %d of Shards %d, want 1 to Shards, or 0 of 0", o.Shard, o.Shards)
 	}
-	if err := cmp.Or(checkLine(o.Version), checkLine(o.Backend)); err != nil {
-		return fmt.Errorf("sim: Options.Version or Backend: %w", err)
-	}
 	return nil
-}
-
-// share is the part of all runs that this process plays.
-func (o Options) share(all int) runs {
-	i, of := int64(max(o.Shard, 1)), int64(max(o.Shards, 1))
-	first := int64(all) * (i - 1) / of
-	return runs{int(first), int(int64(all)*i/of - first)}
 }
 
 // Status is a snapshot of a running experiment. Run-steps are steps times runs,
@@ -68,27 +57,6 @@ type Status struct {
 	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
 	Reward     float64  // their mean reward a step so far
 	Stale      []string // names of entries with stored results of other code; they are played again
-}
-
-// reporter shows snapshots, one at a time.
-type reporter struct {
-	mu     sync.Mutex
-	status Status
-	show   func(Status)
-	shown  time.Time
-}
-
-const showEvery = 100 * time.Millisecond
-
-// change changes the status and shows it when it was not shown for a while.
-func (p *reporter) change(f func(*Status)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f(&p.status)
-	if now := time.Now(); now.Sub(p.shown) >= showEvery {
-		p.shown = now
-		p.show(p.status)
-	}
 }
 
 // Run plays all entries that the store does not hold yet, or holds from other
@@ -105,18 +73,16 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	if err := errors.Join(e.Validate(), opt.validate()); err != nil {
 		return nil, err
 	}
-	if opt.Progress == nil {
-		opt.Progress = func(Status) {}
-	}
-	share := opt.share(e.Runs).n
-	workers := cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
-	opt.Stack = cmp.Or(opt.Stack, min((share+workers-1)/workers, 20))
-	s := session{Experiment: e, Store: store, Options: opt, reporter: &reporter{show: opt.Progress, status: Status{
-		Experiment: e.Name, Regret: math.NaN(), Total: int64(len(e.Entries)) * int64(share) * int64(e.Steps),
-	}}}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s.stop = stop
+	s := &session{Experiment: e, Store: store, Options: opt, stop: stop}
+	i, of := max(opt.Shard, 1), max(opt.Shards, 1)
+	s.share.first = e.Runs * (i - 1) / of
+	s.share.n = e.Runs*i/of - s.share.first
+	workers := cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
+	s.Stack = cmp.Or(opt.Stack, min((s.share.n+workers-1)/workers, 20))
+	s.Version, s.Backend = strings.Join(strings.Fields(opt.Version), " "), strings.Join(strings.Fields(opt.Backend), " ")
+	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(len(e.Entries)) * int64(s.share.n) * int64(e.Steps)}
 	jobs := make([]*job, len(e.Entries))
 	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, e.Entries[i]) })
 	var units []func()
@@ -126,7 +92,8 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		}
 	}
 	parallel(workers, len(units), func(i int) { units[i]() })
-	s.show(s.status)
+	s.shown = time.Time{}
+	s.report(func(*Status) {})
 
 	var results []*Result
 	var errs []error

@@ -1,0 +1,296 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// files returns the files below a folder by their relative paths.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		all[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// run runs an experiment without errors.
+func run(t *testing.T, e sim.Experiment, dir string, opt sim.Options) []*sim.Result {
+	t.Helper()
+	results, err := e.Run(context.Background(), sim.Store{Dir: dir}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// names are the paths of the result files that lesson's results have, alone.
+func names(all map[string]string) []string {
+	var found []string
+	for name := range all {
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Files are the same byte for byte however the runs are shared out.
+func TestSameResult(t *testing.T) {
+	dir := t.TempDir()
+	results := run(t, lesson(), dir, sim.Options{Workers: 1, Stack: 20})
+	want := files(t, dir)
+	if len(want) != 2 || len(results) != 2 || results[0].Entry != "slow student" {
+		t.Fatalf("files %v and %d results, want 2", names(want), len(results))
+	}
+	for _, opts := range [][]sim.Options{
+		{{}},
+		{{Workers: 4, Stack: 7}},
+		{{Workers: 3, Stack: 1}},
+		{{Shard: 2, Shards: 3}, {Shard: 1, Shards: 3, Stack: 2}, {Shard: 3, Shards: 3, Workers: 2}},
+		{{Shard: 21, Shards: 30}, {Shard: 1, Shards: 2}, {Shard: 2, Shards: 2}},
+	} {
+		dir, have := t.TempDir(), []*sim.Result(nil)
+		for i, opt := range opts {
+			have = run(t, lesson(), dir, opt)
+			if i < len(opts)-1 && len(have) != 0 {
+				t.Errorf("shard %d has results of all", opt.Shard)
+			}
+		}
+		if got := files(t, dir); !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v: other files: %v", opts, names(got))
+		}
+		if !reflect.DeepEqual(have, results) {
+			t.Errorf("%+v: other results", opts)
+		}
+		if again := run(t, lesson(), dir, sim.Options{}); !reflect.DeepEqual(again, results) {
+			t.Errorf("%+v: other results from the store", opts)
+		}
+	}
+}
+
+// Shards that run at the same time leave the same files.
+func TestShardsAtOnce(t *testing.T) {
+	dir, alone := t.TempDir(), t.TempDir()
+	run(t, lesson(), alone, sim.Options{})
+	var wg sync.WaitGroup
+	for shard := range 5 {
+		wg.Go(func() {
+			if _, err := lesson().Run(context.Background(), sim.Store{Dir: dir}, sim.Options{Shard: shard + 1, Shards: 5}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if have, want := files(t, dir), files(t, alone); !reflect.DeepEqual(have, want) {
+		t.Errorf("files %v, want %v", names(have), names(want))
+	}
+}
+
+// A run depends on its seeds alone, and the curves are what Play makes of them.
+func TestRunIsPlay(t *testing.T) {
+	e := lesson()
+	result := run(t, e, t.TempDir(), sim.Options{})[0]
+	env, _ := e.Problem.New(e.ProblemSeeds(13, 1))
+	policy, _ := e.Entries[0].Algorithm.New(e.Problem.Spec(), e.PolicySeeds(13, 1))
+	curves := sim.NewCurves(1, sim.Checkpoints(e.Steps))
+	if err := sim.Play(context.Background(), env, policy, e.Steps, curves); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(curves.Reward[0], result.Reward[13]) || !slices.Equal(curves.Regret[0], result.Regret[13]) {
+		t.Error("run 13 is not what its seeds make")
+	}
+	if !slices.IsSorted(result.Regret[13]) || result.Regret[13][0] < 0 {
+		t.Errorf("the regret falls: %v", result.Regret[13])
+	}
+}
+
+// What a stopped Run has finished is played once.
+func TestInterrupted(t *testing.T) {
+	alone := t.TempDir()
+	run(t, with(student{Rate: 0.1}), alone, sim.Options{})
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	var begun atomic.Int64
+	e := with(student{Rate: 0.1, Begun: &begun, At: func(step int) {
+		if begun.Load() == 9 && step == 5 { // in the third stack
+			cancel()
+		}
+	}})
+	results, err := e.Run(ctx, sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 3})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "0 of 1 entries") || results != nil {
+		t.Errorf("error %v and %d results", err, len(results))
+	}
+	begun.Store(0)
+	e = with(student{Rate: 0.1, Begun: &begun})
+	var last sim.Status
+	run(t, e, dir, sim.Options{Stack: 5, Progress: func(s sim.Status) { last = s }})
+	if n := begun.Load(); n != 14+2 { // and the first steps of the parts' first runs
+		t.Errorf("%d runs were begun, want 16", n)
+	}
+	if last.Done != 6000 || last.Total != 6000 || last.Served != 1800 || last.Entry != "student" || last.Stale != nil {
+		t.Errorf("status %+v", last)
+	}
+	if have, want := files(t, dir), files(t, alone); !reflect.DeepEqual(have, want) {
+		t.Errorf("files %v, want %v", names(have), names(want))
+	}
+	begun.Store(0)
+	if run(t, e, dir, sim.Options{}); begun.Load() != 1 {
+		t.Errorf("%d runs were begun of a result that is there, want the replay of 1", begun.Load())
+	}
+}
+
+// A stored result, or part, of code that does something else is played again.
+func TestStale(t *testing.T) {
+	dir, alone := t.TempDir(), t.TempDir()
+	run(t, with(student{Rate: 0.1}), dir, sim.Options{})
+	changed := with(student{Rate: 0.1, Habit: 0.5})
+	want := run(t, changed, alone, sim.Options{})
+	var last sim.Status
+	opt := sim.Options{Progress: func(s sim.Status) { last = s }}
+	// A shard of it leaves a part beside the old result, which is not returned.
+	opt.Shard, opt.Shards = 1, 2
+	if have := run(t, changed, dir, opt); have != nil || !slices.Equal(last.Stale, []string{"student"}) {
+		t.Errorf("%d results, status %+v", len(have), last)
+	}
+	opt.Shard = 2
+	if have := run(t, changed, dir, opt); !reflect.DeepEqual(have, want) || last.Stale == nil || last.Done != last.Total || last.Served != 0 {
+		t.Errorf("other results, or status %+v", last)
+	}
+	if have := run(t, changed, dir, sim.Options{Progress: opt.Progress}); !reflect.DeepEqual(have, want) || last.Stale != nil || last.Served != last.Total {
+		t.Errorf("the new result is stale: %+v", last)
+	}
+
+	// Parts of the old code, completed by the new.
+	dir = t.TempDir()
+	run(t, with(student{Rate: 0.1}), dir, sim.Options{Shard: 1, Shards: 2})
+	if have := run(t, changed, dir, sim.Options{Progress: opt.Progress}); !reflect.DeepEqual(have, want) || last.Stale == nil {
+		t.Errorf("other results, or status %+v", last)
+	}
+	if have, want := files(t, dir), files(t, alone); !reflect.DeepEqual(have, want) {
+		t.Errorf("files %v, want %v", names(have), names(want))
+	}
+
+	// Without an Oracle the rewards are compared.
+	muted := with(student{Rate: 0.1})
+	muted.Problem = field{Mute: true}
+	run(t, muted, dir, sim.Options{})
+	muted.Entries[0].Algorithm = student{Rate: 0.1, Habit: 0.5}
+	if have := run(t, muted, dir, sim.Options{Progress: opt.Progress}); last.Stale == nil || have[0].Regret != nil {
+		t.Errorf("status %+v, regret %v", last, have[0].Regret)
+	}
+}
+
+// One entry stops with run, step and setting in its error; the others go on.
+func TestFailures(t *testing.T) {
+	e := lesson()
+	at := bad{Seed: e.PolicySeeds(13, 1)[0], Step: 17}
+	reward := bad{Seed: e.ProblemSeeds(13, 1)[0], Step: 17}
+	for _, test := range []struct {
+		text      string
+		problem   envs.Problem
+		algorithm student
+	}{
+		{"run 13, step 17: the reward is NaN (setting: ", field{Bad: reward}, student{}},
+		{"run 13, step 17: a weight is NaN (setting: sim_test.student {\"Rate\":0.25,", field{}, student{Rate: 0.25, Fail: at}},
+		{"run 13, step 17: the policy chose action ", field{}, student{Outside: at}},
+		{"run 13, step 17: the policy chose action -1 of ", field{}, student{Idle: at}},
+		{"runs 10 to 14, step 17: panic: student: out of ink\n", field{}, student{Panic: at}},
+		{"runs 0 to 4, step 0: student: Refuse is true", field{}, student{Refuse: true}},
+	} {
+		e.Problem = test.problem
+		e.Entries = []sim.Entry{{Name: "broken", Algorithm: test.algorithm}, {Name: "sound", Algorithm: student{Rate: 0.1}}}
+		results, err := e.Run(context.Background(), sim.Store{Dir: t.TempDir()}, sim.Options{Stack: 5, Workers: 2})
+		want := `sim: experiment "lesson", entry "broken", ` + test.text
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if test.problem == (field{}) && (len(results) != 1 || results[0].Entry != "sound") {
+			t.Errorf("%s: results %v, want that of the other entry", test.text, results)
+		}
+	}
+}
+
+// What cannot be written is said, before hours of work where that is possible.
+func TestNotWritable(t *testing.T) {
+	if os.Getuid() == 0 || runtime.GOOS == "windows" {
+		t.Log("the user may write everywhere: a file stands for the folder")
+	}
+	dir := filepath.Join(t.TempDir(), "results")
+	if err := os.WriteFile(dir, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var begun atomic.Int64
+	_, err := with(student{Begun: &begun}).Run(context.Background(), sim.Store{Dir: dir}, sim.Options{})
+	if err == nil || !strings.Contains(err.Error(), dir) || begun.Load() != 0 {
+		t.Errorf("error %v after %d runs", err, begun.Load())
+	}
+
+	// The folder goes bad while the last runs are played.
+	dir = t.TempDir()
+	blocked := filepath.Join(dir, "lesson")
+	e := with(student{At: func(step int) {
+		if step == 200 {
+			os.RemoveAll(blocked)
+			os.WriteFile(blocked, nil, 0o666)
+		}
+	}})
+	results, err := e.Run(context.Background(), sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 20})
+	if err == nil || !strings.Contains(err.Error(), "writing "+blocked) && !strings.Contains(err.Error(), blocked) || len(results) != 1 {
+		t.Errorf("error %v and %d results, want the result and the file's name", err, len(results))
+	}
+}
+
+// Files that a killed process leaves are never read, and go with the parts.
+func TestHalfWritten(t *testing.T) {
+	dir, alone := t.TempDir(), t.TempDir()
+	run(t, with(student{Rate: 0.1}), alone, sim.Options{})
+	run(t, with(student{Rate: 0.1}), dir, sim.Options{Shard: 1, Shards: 2})
+	for name, text := range files(t, dir) {
+		half := filepath.Join(dir, filepath.Dir(name), "."+filepath.Base(name)+"-ABC")
+		if err := os.WriteFile(half, []byte(text[:len(text)/2]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, with(student{Rate: 0.1}), dir, sim.Options{Shard: 2, Shards: 2})
+	if have, want := files(t, dir), files(t, alone); !reflect.DeepEqual(have, want) {
+		t.Errorf("files %v, want %v", names(have), names(want))
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "b.txt")
+	for _, text := range []string{"long text", "short"} {
+		if err := sim.WriteFile(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if have := files(t, filepath.Dir(path)); len(have) != 1 || have["b.txt"] != text {
+			t.Errorf("files %v, want b.txt with %q", have, text)
+		}
+	}
+	if err := sim.WriteFile(filepath.Dir(path), nil); err == nil || len(files(t, filepath.Dir(filepath.Dir(path)))) != 1 {
+		t.Errorf("error %v, or something is left", err)
+	}
+}
