@@ -41,7 +41,7 @@ const (
 	theoryBatch    = 64
 	theoryContexts = 10    // of each agent, for p_hat
 	theoryDraws    = 3_000 // of p_hat for a context
-	theoryUpdates  = 600   // of an agent's actor
+	theoryUpdates  = 200   // of an agent's actor
 )
 
 // theoryN are the numbers of resampled sets. Of a batch of 320 contexts many more
