@@ -280,9 +280,9 @@ func (a *Agent) Update(tr envs.Transition) (err error) {
 
 // diverged explains an unusable number by what is known of its cause.
 func (a *Agent) diverged(r int, err error) error {
-	h := &a.replay.runs[r]
+	feature, reward := a.replay.Largest(r)
 	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %w (the largest feature seen is %v, the largest reward %v; ActorRate %v, CriticRate %v, kappa %v)",
-		a.updates, err, h.LargestFeature, h.LargestReward, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
+		a.updates, err, feature, reward, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
 }
 
 // saved is everything that an agent is made of.
@@ -290,8 +290,7 @@ type saved struct {
 	Steps, Updates int64
 	Actor, Critic  [][]float32
 	Streams        []streams
-	Table          string // identity of the codes' table
-	History        []history
+	History        Kept
 	Learned        bool // whether there was an update
 }
 
@@ -302,7 +301,7 @@ func (a *Agent) Save(w io.Writer) (err error) {
 	if a.failed != nil {
 		return a.failed
 	}
-	s := saved{Steps: a.steps, Updates: a.updates, Streams: a.streams, Table: a.replay.identity, History: a.replay.runs, Learned: a.learn != nil}
+	s := saved{Steps: a.steps, Updates: a.updates, Streams: a.streams, History: a.replay.Kept(), Learned: a.learn != nil}
 	if s.Actor, err = a.actor.Values(); err != nil {
 		return err
 	}
@@ -327,17 +326,14 @@ func (a *Agent) Load(r io.Reader) (err error) {
 	}
 	learn := a.learn
 	if s.Learned {
-		if learn, err = newLearner(a, s.History[0].Sessions); err != nil {
+		if learn, err = newLearner(a, s.History.Runs[0].Sessions); err != nil {
 			return err
 		}
 	}
 	a.actor.Restore(s.Actor)
 	a.critic.Restore(s.Critic)
 	a.steps, a.updates, a.streams, a.learn, a.failed = s.Steps, s.Updates, s.Streams, learn, nil
-	a.replay.runs, a.replay.identity, a.replay.table = s.History, s.Table, nil
-	for r := range a.replay.runs {
-		a.replay.runs[r].restore(a.replay)
-	}
+	a.replay.Restore(s.History)
 	return nil
 }
 

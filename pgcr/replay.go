@@ -270,3 +270,26 @@ func (h *history) restore(rp *Replay) {
 		h.visits[session] = append(h.visits[session], int32(step))
 	}
 }
+
+// Kept is what a saved history consists of; gob reads and writes it.
+type Kept struct {
+	Table string // identity of the codes' table
+	Runs  []history
+}
+
+// Kept returns the history to be saved. It shares memory with the history.
+func (rp *Replay) Kept() Kept { return Kept{rp.identity, rp.runs} }
+
+// Restore makes the history what Kept returned, of as many runs.
+func (rp *Replay) Restore(k Kept) {
+	rp.runs, rp.identity, rp.table = k.Runs, k.Table, nil
+	for r := range rp.runs {
+		rp.runs[r].restore(rp)
+	}
+}
+
+// Largest returns the largest feature and reward that were added to a run, in
+// absolute value, for messages.
+func (rp *Replay) Largest(r int) (feature, reward float32) {
+	return rp.runs[r].LargestFeature, rp.runs[r].LargestReward
+}
