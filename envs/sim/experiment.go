@@ -35,10 +35,9 @@ const maxRuns, maxSteps = 100_000, 1_000_000_000
 
 var folderName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
 
-// Scale returns the experiment with Steps multiplied by fraction and rounded,
-// but with at least 10 steps (or Steps, where that is less). The name stays:
-// results of different scales lie side by side. It panics when fraction is not a
-// positive finite number.
+// Scale returns the experiment with Steps multiplied by fraction and rounded, but
+// with at least 10 steps (or Steps, where that is less). It panics when fraction
+// is not a positive finite number.
 func (e Experiment) Scale(fraction float64) Experiment {
 	if !(fraction > 0) || math.IsInf(fraction, 1) {
 		panic(fmt.Sprintf("sim: got scale %v, want a positive number", fraction))
@@ -67,23 +66,18 @@ func (e Experiment) Validate() error {
 	case e.Steps < 1 || e.Steps > maxSteps:
 		return bad("Steps is %d, want 1 to %d", e.Steps, maxSteps)
 	}
-	files := map[string]bool{}
+	names := map[string]bool{}
 	for i, n := range e.Entries {
 		if n.Name == "" || len(n.Name) > 200 || strings.TrimSpace(n.Name) != n.Name || strings.ContainsFunc(n.Name, unicode.IsControl) {
 			return bad("Entries[%d].Name is %q, want one line of 1 to 200 bytes without spaces around it", i, n.Name)
 		}
-		if n.Algorithm == nil {
-			return bad("Entries[%d].Algorithm (%q) is nil", i, n.Name)
+		if names[n.Name] || n.Algorithm == nil {
+			return bad("Entries[%d] is %q with algorithm %v, want a name of only one entry and an algorithm", i, n.Name, n.Algorithm)
 		}
-		head, err := e.head(n)
-		if err != nil {
+		names[n.Name] = true
+		if _, err := e.head(n); err != nil {
 			return bad("Entries[%d] (%q): %w", i, n.Name, err)
 		}
-		path := Store{}.path(&head)
-		if files[n.Name] || files[path] {
-			return bad("Entries[%d].Name is %q, which is too much like another entry's", i, n.Name)
-		}
-		files[n.Name], files[path] = true, true
 	}
 	return nil
 }
@@ -92,21 +86,18 @@ func (e Experiment) Validate() error {
 func (e Experiment) head(n Entry) (Result, error) {
 	problem, err := declaration(e.Problem)
 	algorithm, err2 := declaration(n.Algorithm)
-	return Result{
-		Experiment: e.Name, Entry: n.Name, Problem: problem, Algorithm: algorithm,
-		Runs: e.Runs, Steps: e.Steps, Seed: e.Seed,
-	}, errors.Join(err, err2)
+	return Result{Experiment: e.Name, Entry: n.Name, Problem: problem, Algorithm: algorithm,
+		Runs: e.Runs, Steps: e.Steps, Seed: e.Seed}, errors.Join(err, err2)
 }
 
 // declaration is a declared value as Go type and JSON, such as
 // `baselines.LinUCB {"Alpha":1}`. A pointer declares what it points to.
 func declaration(v any) (string, error) {
-	name := strings.TrimLeft(fmt.Sprintf("%T", v), "*")
 	text, err := json.Marshal(v)
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be recorded as JSON: %w", name, err)
+		err = fmt.Errorf("%T cannot be recorded as JSON: %w", v, err)
 	}
-	return name + " " + string(text), nil
+	return strings.TrimLeft(fmt.Sprintf("%T %s", v, text), "*"), err
 }
 
 // ProblemSeeds returns the problem seeds of n runs from the first on. The seed of
@@ -122,9 +113,6 @@ func (e Experiment) ProblemSeeds(first, n int) []uint64 { return e.seeds("proble
 func (e Experiment) PolicySeeds(first, n int) []uint64 { return e.seeds("policy", first, n) }
 
 func (e Experiment) seeds(role string, first, n int) []uint64 {
-	if first < 0 || n < 0 {
-		panic(fmt.Sprintf("sim: got seeds of %d runs from run %d on, want no negative number", n, first))
-	}
 	seeds := make([]uint64, n)
 	for i := range seeds {
 		sum := sha256.Sum256(fmt.Appendf(nil, "contextrec %s %d %d", role, e.Seed, first+i))

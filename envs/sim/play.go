@@ -42,22 +42,20 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		if err := policy.Act(actions, obs); err != nil {
 			return &stepError{step, err}
 		}
-		for r, a := range actions {
-			if a < 0 || a >= obs.Size(r) {
-				err := fmt.Errorf("the policy chose action %d of %d candidates", a, obs.Size(r))
-				return &stepError{step, &envs.RunError{Run: r, Err: err}}
-			}
-		}
-		if oracle, ok := env.(envs.Oracle); ok { // while it still speaks of this step
+		oracle, ok := env.(envs.Oracle)
+		if ok { // it speaks of this step until Step is called
 			if regret == nil {
 				expected, regret = make([]float64, obs.Runs*obs.Candidates), make([]float64, obs.Runs)
 			}
 			oracle.ExpectedRewards(expected)
-			for r, a := range actions {
-				set := expected[r*obs.Candidates:][:obs.Size(r)]
+		}
+		for r, a := range actions {
+			if n := obs.Size(r); a < 0 || a >= n {
+				return &stepError{step, runError(r, "the policy chose action %d of %d candidates", a, n)}
+			} else if ok {
+				set := expected[r*obs.Candidates:][:n]
 				if regret[r] = slices.Max(set) - set[a]; !finite(regret[r]) {
-					err := fmt.Errorf("the expected rewards are %v", set)
-					return &stepError{step, &envs.RunError{Run: r, Err: err}}
+					return &stepError{step, runError(r, "the expected rewards are %v", set)}
 				}
 			}
 		}
@@ -67,7 +65,7 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		}
 		for r, reward := range out.Reward {
 			if !finite(float64(reward)) {
-				return &stepError{step, &envs.RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}}
+				return &stepError{step, runError(r, "the reward is %v", reward)}
 			}
 		}
 		tr := envs.Transition{Observation: obs, Actions: actions, Outcome: out}
@@ -79,6 +77,10 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		}
 	}
 	return nil
+}
+
+func runError(run int, format string, args ...any) error {
+	return &envs.RunError{Run: run, Err: fmt.Errorf(format, args...)}
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
@@ -94,8 +96,7 @@ func (e *stepError) Unwrap() error { return e.err }
 
 // Checkpoints returns the steps at which curves are kept, ascending; the last is
 // steps itself. They are 100 evenly spaced ones, for linear axes, and ones that
-// grow by a fifth each, for logarithmic axes: every step up to 10, then 12, 14, ...
-// About 150 for 20,000 steps. Integer arithmetic, the same on all machines.
+// grow by a fifth, for logarithmic axes: every step up to 10, then 12, 14, ...
 func Checkpoints(steps int) []int {
 	var at []int
 	for i := 1; i <= 100; i++ {

@@ -2,9 +2,7 @@ package sim
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -80,17 +78,10 @@ func describe(curves [][]float64, divisor float64) Statistics {
 	return Statistics{mean, (x[(n-1)/2] + x[n/2]) / 2, mean - half, mean + half, x[0], x[n-1]}
 }
 
-const (
-	magic   = "# contextrec result: 2"
-	columns = "run,step,reward,regret"
-	ending  = "# end: "
-	maxFile = 1 << 30 // bytes
-)
+const magic, columns, ending = "# contextrec result: 2", "run,step,reward,regret", "# end: "
 
-// keys are those of the header lines. The first 7 are settings.
+// keys are those of the header lines. All but the last two are settings.
 var keys = [...]string{"experiment", "entry", "problem", "algorithm", "runs", "steps", "seed", "version", "backend"}
-
-const settings = 7
 
 func (r *Result) values() []string {
 	return []string{r.Experiment, r.Entry, r.Problem, r.Algorithm, strconv.Itoa(r.Runs),
@@ -143,71 +134,59 @@ func (r *Result) format() []byte {
 // Reward and regret are cumulated, in the shortest form that reads back as the
 // same float64; regret is empty where there is no Oracle. The last line has the
 // number of rows and the hash of all bytes before it. Anything else, down to one
-// changed bit or a missing last line, is an error. A file has at most 1 GiB.
+// changed bit or a missing last line, is an error that names the line.
 func ReadResult(in io.Reader) (*Result, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	text, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
 	}
-	r, err := parse(text)
-	if err = cmp.Or(err, r.complete()); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return parse(text, true)
 }
 
-// parse reads a result or a part, and accepts a text only if format makes the
-// same bytes of it. The result is never nil.
-func parse(text []byte) (*Result, error) {
-	r := new(Result)
+// parse reads a result, or a part if that need not be complete. It accepts a text
+// only if format makes the same bytes of it: what is no number, say, is parsed as
+// something else.
+func parse(text []byte, complete bool) (*Result, error) {
 	lines := strings.Split(string(text), "\n")
-	switch {
-	case len(text) > maxFile:
-		return r, fmt.Errorf("larger than %d bytes", maxFile)
-	case lines[0] != magic:
-		return r, fmt.Errorf("line 1: not a result file: want %q", magic)
-	case len(lines) < len(keys)+4 || !strings.HasPrefix(lines[len(lines)-2], ending):
-		return r, fmt.Errorf("line %d: the file is cut off: want %q at its end", len(lines), ending+"...")
+	first, end := len(keys)+2, len(lines)-2 // of the rows
+	if lines[0] != magic {
+		return nil, fmt.Errorf("line 1: not a result file: want %q", magic)
+	}
+	if end < first || !strings.HasPrefix(lines[end], ending) {
+		return nil, fmt.Errorf("line %d: the file is cut off: want %q at its end", len(lines), ending+"...")
 	}
 	v := make([]string, len(keys))
 	for i, key := range keys {
 		v[i] = strings.TrimPrefix(lines[i+1], "# "+key+": ")
 	}
-	r.Experiment, r.Entry, r.Problem, r.Algorithm, r.Version, r.Backend = v[0], v[1], v[2], v[3], v[7], v[8]
-	var errs [3]error
-	r.Runs, errs[0] = strconv.Atoi(v[4])
-	r.Steps, errs[1] = strconv.Atoi(v[5])
-	r.Seed, errs[2] = strconv.ParseUint(v[6], 10, 64)
-	if err := errors.Join(errs[:]...); err != nil || r.Runs < 1 || r.Runs > maxRuns {
-		return r, fmt.Errorf("lines 6 to 8: %q runs, %q steps and seed %q are out of bounds", v[4], v[5], v[6])
+	r := &Result{Experiment: v[0], Entry: v[1], Problem: v[2], Algorithm: v[3], Version: v[7], Backend: v[8]}
+	r.Runs, _ = strconv.Atoi(v[4])
+	r.Steps, _ = strconv.Atoi(v[5])
+	r.Seed, _ = strconv.ParseUint(v[6], 10, 64)
+	if r.Runs < 1 || r.Runs > maxRuns || r.Steps < 1 || r.Steps > maxSteps {
+		return nil, fmt.Errorf("lines 6 and 7: %q runs of %q steps are out of bounds", v[4], v[5])
 	}
-	rewards, regrets := make([][]float64, r.Runs), make([][]float64, r.Runs)
-	r.Reward = rewards
-	for i := len(keys) + 2; i < len(lines)-2; i++ {
+	r.Checkpoints, r.Reward = Checkpoints(r.Steps), make([][]float64, r.Runs)
+	regrets := make([][]float64, r.Runs)
+	for i := first; i < end; i++ {
 		cells := strings.Split(lines[i], ",")
-		run, _ := strconv.Atoi(cells[0]) // what is no number differs from what format makes of it
+		run, _ := strconv.Atoi(cells[0])
 		if len(cells) != 4 || run < 0 || run >= r.Runs {
-			return r, fmt.Errorf("line %d: %.40q is no row of runs 0 to %d", i+1, lines[i], r.Runs-1)
+			return nil, fmt.Errorf("line %d: %.40q is no row of runs 0 to %d", i+1, lines[i], r.Runs-1)
 		}
-		step, _ := strconv.Atoi(cells[1])
 		reward, _ := strconv.ParseFloat(cells[2], 64)
-		if !finite(reward) {
-			return r, fmt.Errorf("line %d: the reward is %v", i+1, reward)
+		regret, err := strconv.ParseFloat(cells[3], 64)
+		if !finite(reward) || !finite(regret) {
+			return nil, fmt.Errorf("line %d: the reward is %v and the regret %v", i+1, reward, regret)
 		}
-		if rewards[run] = append(rewards[run], reward); run == r.first() {
-			r.Checkpoints = append(r.Checkpoints, step)
-		}
-		if regret, err := strconv.ParseFloat(cells[3], 64); err == nil && finite(regret) {
+		if r.Reward[run] = append(r.Reward[run], reward); err == nil {
 			regrets[run], r.Regret = append(regrets[run], regret), regrets
 		}
 	}
-	if r.Steps < 1 || r.Steps > maxSteps || !slices.Equal(r.Checkpoints, Checkpoints(r.Steps)) {
-		return r, fmt.Errorf("the rows are not at the checkpoints of %d steps", r.Steps)
-	}
 	n := len(r.Checkpoints)
-	for run, x := range rewards {
-		if len(x) > 0 && len(x) != n || r.Regret != nil && len(regrets[run]) != len(x) {
-			return r, fmt.Errorf("run %d has %d rewards and %d regrets, want %d numbers", run, len(x), len(regrets[run]), n)
+	for run, x := range r.Reward {
+		if end == first || len(x) > 0 && len(x) != n || r.Regret != nil && len(regrets[run]) != len(x) {
+			return nil, fmt.Errorf("run %d has %d rewards and %d regrets, want %d numbers", run, len(x), len(regrets[run]), n)
 		}
 	}
 	if same := r.format(); !bytes.Equal(text, same) {
@@ -215,17 +194,18 @@ func parse(text []byte) (*Result, error) {
 		for at < min(len(text), len(same)) && text[at] == same[at] {
 			at++
 		}
-		return r, fmt.Errorf("line %d: the file is damaged", bytes.Count(text[:at], []byte("\n"))+1)
+		return nil, fmt.Errorf("line %d: the file is damaged", bytes.Count(text[:at], []byte("\n"))+1)
+	}
+	if err := r.complete(); complete && err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
 // complete returns an error when a run is missing.
 func (r *Result) complete() error {
-	for run, curve := range r.Reward {
-		if curve == nil {
-			return fmt.Errorf("run %d of %d is missing", run, r.Runs)
-		}
+	if run := slices.IndexFunc(r.Reward, func(curve []float64) bool { return curve == nil }); run >= 0 {
+		return fmt.Errorf("run %d of %d is missing", run, r.Runs)
 	}
 	return nil
 }

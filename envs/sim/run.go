@@ -5,27 +5,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/contextrec/contextrec/envs"
 )
 
 // Options say how results come about, never what they are.
 type Options struct {
-	// Workers is how many goroutines play; default: the CPUs that Go may use.
-	Workers int
+	Workers int // how many goroutines play; default: the CPUs that Go may use
 
 	// Stack is how many runs a worker steps together and keeps as one part;
-	// default: an even share of the runs a worker, at most 20. Smaller stacks lose
-	// less when the process is stopped, and larger ones may be faster.
+	// default: an even share of the runs a worker, at most 20. A process that is
+	// stopped loses the stacks that it has not finished.
 	Stack int
 
 	// Shard, 1 to Shards, is the share of each entry's runs that this process
-	// plays, as a job of an array does; at most Runs shards have something to do.
-	// Default, both 0: all runs.
+	// plays; default, both 0: all. At most Runs shards have something to do.
 	Shard, Shards int
 
 	// Progress is called a few times a second and once at the end, by one
@@ -37,11 +44,9 @@ type Options struct {
 }
 
 func (o Options) validate() error {
-	switch {
-	case o.Workers < 0 || o.Stack < 0:
-		return fmt.Errorf("sim: Options.Workers is %d and Stack %d, want at least 0", o.Workers, o.Stack)
-	case o.Shards < 0 || o.Shard < min(o.Shards, 1) || o.Shard > o.Shards:
-		return fmt.Errorf("sim: Options.Shard is %d of Shards %d, want 1 to Shards, or 0 of 0", o.Shard, o.Shards)
+	if o.Workers < 0 || o.Stack < 0 || o.Shards < 0 || o.Shard < min(o.Shards, 1) || o.Shard > o.Shards {
+		return fmt.Errorf("sim: Options has Workers %d, Stack %d, Shard %d of Shards %d, want no negative number, and a Shard from 1 to Shards or 0 of 0",
+			o.Workers, o.Stack, o.Shard, o.Shards)
 	}
 	return nil
 }
@@ -60,15 +65,13 @@ type Status struct {
 }
 
 // Run plays all entries that the store does not hold yet, or holds from other
-// code, and returns the finished results in the order of Entries.
+// code, and returns the finished results in the order of Entries. Without an error
+// these are all, or with shards, all whose other shards are finished.
 //
 // An entry that fails - an error, a panic, a number that is not finite - stops
-// alone, and the error names experiment, entry, run, step and setting. When ctx
-// is cancelled, all stop within a step, what is finished is kept, and the error
-// wraps ctx.Err(). All stop too when a file cannot be written; a result that is
-// computed is returned all the same. The errors of all entries are joined.
-// Without an error there is a result for each entry, except with shards: while
-// other shards have runs of an entry to play, it has none.
+// alone, and the error names run, step and setting. When ctx is cancelled, all
+// stop within a step, finished stacks are kept, and the error wraps ctx.Err(). All
+// stop too when a file cannot be written. The errors of all entries are joined.
 func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Result, error) {
 	if err := errors.Join(e.Validate(), opt.validate()); err != nil {
 		return nil, err
@@ -123,4 +126,241 @@ func parallel(workers, n int, f func(i int)) {
 		})
 	}
 	wg.Wait()
+}
+
+// session is what the jobs of one Run share.
+type session struct {
+	Experiment
+	Store
+	Options
+	share runs                    // that this process plays
+	stop  context.CancelCauseFunc // stops all jobs
+
+	mu     sync.Mutex
+	status Status
+	shown  time.Time
+}
+
+const showEvery = 100 * time.Millisecond
+
+// report changes the status and shows it from time to time.
+func (s *session) report(change func(*Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.status)
+	if now := time.Now(); s.Progress != nil && now.Sub(s.shown) >= showEvery {
+		s.shown = now
+		s.Progress(s.status)
+	}
+}
+
+// job is one entry on its way from missing runs to a result.
+type job struct {
+	*session
+	entry  Entry
+	ctx    context.Context // ends with Run, or when this entry fails
+	cancel context.CancelFunc
+
+	lock   sync.Mutex // of what follows
+	result Result     // the settings and, more and more, the curves
+	stacks []runs     // that this process has to play
+	played int        // how many of them it has
+	err    error      // why the entry failed
+}
+
+// runs are n consecutive runs.
+type runs struct{ first, n int }
+
+// newJob takes from the store what is there and puts into stacks what is missing
+// of this process's share.
+func newJob(ctx context.Context, s *session, n Entry) *job {
+	head, _ := s.head(n) // Validate has seen the error
+	head.Checkpoints, head.Reward = Checkpoints(s.Steps), make([][]float64, s.Runs)
+	j := &job{session: s, entry: n, result: head}
+	j.ctx, j.cancel = context.WithCancel(ctx)
+	j.fail(j.look())
+	served := int64(0)
+	for run := s.share.first; run < s.share.first+s.share.n; run++ {
+		last := len(j.stacks) - 1
+		switch {
+		case j.result.Reward[run] != nil:
+			served += int64(s.Steps)
+		case last >= 0 && j.stacks[last].first+j.stacks[last].n == run && j.stacks[last].n < s.Stack:
+			j.stacks[last].n++
+		default:
+			j.stacks = append(j.stacks, runs{run, 1})
+		}
+	}
+	s.report(func(st *Status) { st.Done, st.Served = st.Done+served, st.Served+served })
+	if j.stacks != nil && j.ctx.Err() == nil {
+		if err := os.MkdirAll(j.parts(&j.result), 0o777); err != nil { // before hours of work
+			s.stop(fmt.Errorf("sim: results cannot be kept: %w", err))
+		}
+	}
+	return j
+}
+
+// fail stops the entry. What is cancelled already has not failed.
+func (j *job) fail(err error) {
+	if err != nil && j.ctx.Err() == nil {
+		j.err = err
+		j.cancel()
+	}
+}
+
+// look takes missing runs from the parts in the store, or else its result, and
+// makes the result where all runs are there. Parts are removed after their result
+// has come, so a process that misses them finds it.
+func (j *job) look() error {
+	folder := j.parts(&j.result)
+	files, _ := os.ReadDir(folder) // most often there is no such folder
+	for _, file := range files {
+		if filepath.Ext(file.Name()) != partExt || j.result.complete() == nil {
+			continue
+		}
+		part, err := j.load(filepath.Join(folder, file.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // another process has just made the result
+		case err != nil:
+			return err
+		case j.result.Reward[part.first()] == nil && j.fresh(part):
+			j.add(part)
+		}
+	}
+	if j.result.complete() != nil {
+		r, err := j.Load(j.Experiment, j.entry)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !j.fresh(r) {
+			return err
+		}
+		j.result = *r
+	} else if err := WriteFile(j.path(&j.result), j.result.format()); err != nil {
+		j.stop(err)
+		return nil
+	}
+	os.RemoveAll(folder) // what stays is removed by the next Run
+	return nil
+}
+
+// add takes the runs of a part.
+func (j *job) add(part *Result) {
+	r := &j.result
+	r.Version, r.Backend = part.Version, part.Backend
+	if part.Regret != nil && r.Regret == nil {
+		r.Regret = make([][]float64, r.Runs)
+	}
+	for run, curve := range part.Reward {
+		if curve != nil {
+			r.Reward[run] = curve
+			if part.Regret != nil {
+				r.Regret[run] = part.Regret[run]
+			}
+		}
+	}
+}
+
+// Steps that are played again, and how much of the largest number another
+// processor's rounding may make.
+const replayed, tolerance = 100, 1e-5
+
+// fresh plays the first steps of one run of a stored result, or part, again and
+// returns whether the file says the same. If not, the entry is reported.
+func (j *job) fresh(r *Result) bool {
+	run := r.first()
+	n, _ := slices.BinarySearch(r.Checkpoints, replayed+1)
+	curves := NewCurves(1, r.Checkpoints[:n])
+	if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves); err != nil {
+		j.fail(err)
+		return false
+	}
+	was, is := r.Reward[run][:n:n], curves.Reward[0]
+	same := (r.Regret == nil) == (curves.Regret == nil)
+	if same && r.Regret != nil {
+		was, is = append(was, r.Regret[run][:n]...), append(is, curves.Regret[0]...)
+	}
+	largest := max(slices.Max(was), -slices.Min(was))
+	for i := range was {
+		same = same && math.Abs(was[i]-is[i]) <= tolerance*largest
+	}
+	if !same {
+		j.report(func(s *Status) {
+			s.Stale = slices.Compact(slices.Sorted(slices.Values(append(s.Stale, j.entry.Name))))
+		})
+	}
+	return same
+}
+
+// play plays a stack of runs and keeps it.
+func (j *job) play(stack runs) {
+	if j.ctx.Err() != nil {
+		return
+	}
+	before, last := 0, time.Now()
+	curves := NewCurves(stack.n, j.result.Checkpoints)
+	err := j.simulate(stack, j.Steps, curves, RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
+		curves.Record(step, tr, regret)
+		if now := time.Now(); step == j.Steps || now.Sub(last) >= showEvery {
+			j.report(func(s *Status) {
+				s.Entry, s.Done = j.entry.Name, s.Done+int64(stack.n)*int64(step-before)
+				s.Reward, s.Regret = stat.Mean(curves.reward, nil)/float64(step), stat.Mean(curves.regret, nil)
+			})
+			last, before = now, step
+		}
+	}))
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	if err != nil {
+		j.fail(err)
+		return
+	}
+	part := j.result
+	part.Version, part.Backend = j.Version, j.Backend
+	part.Reward, part.Regret = make([][]float64, j.Runs), nil
+	copy(part.Reward[stack.first:], curves.Reward)
+	if curves.Regret != nil {
+		part.Regret = make([][]float64, j.Runs)
+		copy(part.Regret[stack.first:], curves.Regret)
+	}
+	j.add(&part)
+	if j.result.complete() != nil {
+		name := fmt.Sprintf("runs-%05d-%05d", stack.first, stack.first+stack.n-1) + partExt
+		if err := WriteFile(filepath.Join(j.parts(&part), name), part.format()); err != nil {
+			j.stop(err)
+		}
+	}
+	if j.played++; j.played == len(j.stacks) {
+		j.fail(j.look())
+	}
+}
+
+// simulate plays a stack of runs and says where an error came up. A panic is an
+// error, so that a broken policy stops its own entry alone.
+func (j *job) simulate(stack runs, steps int, curves *Curves, rec Recorder) (err error) {
+	defer func() {
+		where, step := fmt.Sprintf("runs %d to %d", stack.first, stack.first+stack.n-1), 0
+		if v := recover(); v != nil {
+			step, err = curves.step+1, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+		if at := (*stepError)(nil); errors.As(err, &at) {
+			step, err = at.step, at.err
+		}
+		if of := (*envs.RunError)(nil); errors.As(err, &of) {
+			where, err = fmt.Sprintf("run %d", stack.first+of.Run), of.Err
+		}
+		if err != nil {
+			err = fmt.Errorf("sim: experiment %q, entry %q, %s, step %d: %w (setting: %s)",
+				j.Name, j.entry.Name, where, step, err, j.result.Algorithm)
+		}
+	}()
+	env, err := j.Problem.New(j.ProblemSeeds(stack.first, stack.n))
+	if err != nil {
+		return err
+	}
+	policy, err := j.entry.Algorithm.New(j.Problem.Spec(), j.PolicySeeds(stack.first, stack.n))
+	if err != nil {
+		return err
+	}
+	return Play(j.ctx, env, policy, steps, rec)
 }

@@ -18,10 +18,9 @@ import (
 //
 //	<Dir>/<experiment>/<entry>-<8 hex digits of the settings>.csv
 //
-// and the parts of one that is not finished in a folder beside it that ends in
-// ".parts". A changed setting is another file. Files that are damaged, or that
-// hold something else than their name says, are errors that name file and line,
-// and are never overwritten. Results ignores files that do not end in .csv.
+// and the parts of one that is not finished beside it in a folder that ends in
+// ".parts". Files that are damaged, or hold something else than their name says,
+// are errors that name file and line, and are not overwritten.
 type Store struct{ Dir string }
 
 // Load returns the result of one entry of an experiment as it is stored; Run also
@@ -32,7 +31,7 @@ func (s Store) Load(e Experiment, n Entry) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sim: experiment %q, entry %q: %w", e.Name, n.Name, err)
 	}
-	return s.load(s.path(&want), &want)
+	return s.load(s.path(&want))
 }
 
 // Results returns all results that are there under an experiment's name, of all
@@ -40,8 +39,7 @@ func (s Store) Load(e Experiment, n Entry) (*Result, error) {
 // [fs.ErrNotExist] when the experiment has no folder. Where some files are
 // refused, the results of the others are returned beside the joined errors.
 func (s Store) Results(experiment string) (results []*Result, err error) {
-	folder := s.path(&Result{Experiment: experiment})
-	folder = filepath.Dir(folder)
+	folder := filepath.Dir(s.path(&Result{Experiment: experiment}))
 	files, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
@@ -50,11 +48,10 @@ func (s Store) Results(experiment string) (results []*Result, err error) {
 		if filepath.Ext(file.Name()) != ".csv" {
 			continue
 		}
-		r, failed := s.load(filepath.Join(folder, file.Name()), nil)
-		if failed == nil {
+		if r, refused := s.load(filepath.Join(folder, file.Name())); refused == nil {
 			results = append(results, r)
-		} else if !errors.Is(failed, fs.ErrNotExist) { // it was removed since the folder was read
-			err = errors.Join(err, failed)
+		} else if !errors.Is(refused, fs.ErrNotExist) { // it was removed since the folder was read
+			err = errors.Join(err, refused)
 		}
 	}
 	return results, err
@@ -62,42 +59,36 @@ func (s Store) Results(experiment string) (results []*Result, err error) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
 
-// path is the file of a result: the entry's name, made safe, and a hash of what
-// the curves depend on.
+// path is the file of a result: the entry's name, made safe, and a hash of all
+// settings.
 func (s Store) path(r *Result) string {
 	v := r.values()
-	sum := sha256.Sum256([]byte(v[0] + "\n" + strings.Join(v[2:settings], "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(v[:len(v)-2], "\n")))
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(r.Entry), "-"), ".-")
 	return filepath.Join(cmp.Or(s.Dir, "results"), r.Experiment, fmt.Sprintf("%s-%x.csv", cmp.Or(name, "entry"), sum[:4]))
 }
 
-// load reads a result, or with the settings of want a part of one.
-func (s Store) load(path string, want *Result) (*Result, error) {
+const partExt = ".part"
+
+// parts is the folder of the parts of a result.
+func (s Store) parts(r *Result) string { return strings.TrimSuffix(s.path(r), ".csv") + ".parts" }
+
+// load reads a result, or a part of one.
+func (s Store) load(path string) (*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
-	r, err := parse(text)
 	part := filepath.Ext(path) == partExt
-	if err == nil && !part {
-		err = r.complete()
-	}
-	if err == nil && want != nil {
-		for i, value := range want.values()[:settings] {
-			if have := r.values()[i]; have != value {
-				err = cmp.Or(err, fmt.Errorf("line %d: %s is %q, want %q", i+2, keys[i], have, value))
-			}
-		}
-	} else if err == nil && s.path(r) != path {
-		err = fmt.Errorf("this result belongs into %s", s.path(r))
+	r, err := parse(text, !part)
+	if err == nil && s.path(r) != path && !(part && s.parts(r) == filepath.Dir(path)) {
+		err = fmt.Errorf("its settings are those of %s", s.path(r))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sim: %s: %w (remove the file to have it computed again)", path, err)
 	}
 	return r, nil
 }
-
-const partExt = ".part"
 
 // WriteFile writes a file under a temporary name, which begins with a dot, and
 // renames it, so that a file of the name is never half written. It makes the
