@@ -47,16 +47,18 @@ func Run(e sim.Experiment) []*sim.Result {
 	return results
 }
 
-// usualSteps are what a reader waits for.
-const usualSteps = 2_000
-
 // Scale is the fraction of an experiment's steps that Run plays: the environment
-// variable PAPER_SCALE, or else as much as gives 2,000 steps, at most all. A value
-// that is not a positive number fails the cell.
+// variable PAPER_SCALE, or else as much as a reader waits for, 2,000 steps, and 500
+// where contexts have more than 100 features. A value that is not a positive number
+// fails the cell.
 func Scale(e sim.Experiment) float64 {
 	text := os.Getenv("PAPER_SCALE")
 	if text == "" {
-		return min(1, usualSteps/float64(e.Steps))
+		steps := 2_000.0
+		if e.Problem != nil && e.Problem.Spec().Dim > 100 {
+			steps = 500
+		}
+		return min(1, steps/float64(e.Steps))
 	}
 	scale, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(scale > 0) || math.IsInf(scale, 1) {
