@@ -119,7 +119,8 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 // with a line every 10 seconds, and prints how it ended.
 func (p *program) play(ctx context.Context, e sim.Experiment) error {
 	fmt.Fprintf(p.stdout, "%d runs of %d steps of %d algorithms\n", e.Runs, e.Steps, len(e.Entries))
-	opt, bar, wrote := paper.Options(), nb.Bar(), time.Now()
+	opt, bar := paper.Options(), nb.Bar()
+	began, wrote := time.Now(), time.Now()
 	opt.Workers, opt.Shard, opt.Shards = p.workers, p.part, p.parts
 	var stale []string
 	opt.Progress = func(st sim.Status) {
@@ -127,7 +128,8 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 		bar(st)
 		if !p.terminal && time.Since(wrote) > 10*time.Second {
 			wrote = time.Now()
-			fmt.Fprintf(p.stderr, "%3.0f %%  %s  regret %.1f  reward %.3g a step\n", 100*float64(st.Done)/float64(st.Total), st.Entry, st.Regret, st.Reward)
+			left := time.Since(began).Seconds() * float64(st.Total-st.Done) / float64(max(1, st.Done-st.Served))
+			fmt.Fprintf(p.stderr, "%3.0f %%  %.0f s left  %s  regret %.1f  reward %.3g a step\n", 100*float64(st.Done)/float64(st.Total), left, st.Entry, st.Regret, st.Reward)
 		}
 	}
 	results, err := e.Run(ctx, p.store(), opt)
