@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,7 +149,7 @@ func (p *program) execute(ctx context.Context, names []string) error {
 			var said bytes.Buffer
 			cmd.Stdout, cmd.Stderr = progress, &said
 			if err := cmd.Run(); err != nil {
-				errs[i] = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+				errs[i] = errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
 			}
 		})
 	}
