@@ -141,7 +141,7 @@ type session struct {
 	shown  time.Time
 }
 
-const showEvery = 100 * time.Millisecond
+const showEvery = 100 * time.Millisecond // the status
 
 // report changes the status and shows it from time to time.
 func (s *session) report(change func(*Status)) {

@@ -1,0 +1,4 @@
+package sim
+
+// Format is the file of a result.
+func (r *Result) Format() string { return string(r.format()) }
