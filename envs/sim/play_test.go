@@ -112,7 +112,7 @@ func TestCheckpoints(t *testing.T) {
 			}
 		}
 	}
-	// Counted by an awk program written from the documentation.
+	// Counted by an awk program.
 	if n := len(sim.Checkpoints(20_000)); n != 152 {
 		t.Errorf("%d checkpoints of 20,000 steps, want 152", n)
 	}

@@ -201,10 +201,6 @@ func TestLoad(t *testing.T) {
 			t.Errorf("another %s: %v", name, err)
 		}
 	}
-	// A pointer declares what it points to.
-	if _, err := store.Load(e, sim.Entry{Name: e.Entries[1].Name, Algorithm: student{Rate: 0.1}}); err != nil {
-		t.Error(err)
-	}
 	// Results has all scales, and ignores what is no result.
 	run(t, e.Scale(0.1), store.Dir, sim.Options{})
 	if err := os.WriteFile(filepath.Join(store.Dir, "lesson", "figure.png"), nil, 0o666); err != nil {

@@ -71,7 +71,7 @@ type Status struct {
 // An entry that fails - an error, a panic, a number that is not finite - stops
 // alone, and the error names run, step and setting. When ctx is cancelled, all
 // stop within a step, finished stacks are kept, and the error wraps ctx.Err(). All
-// stop too when a file cannot be written. The errors of all entries are joined.
+// stop too when a file cannot be written.
 func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Result, error) {
 	if err := errors.Join(e.Validate(), opt.validate()); err != nil {
 		return nil, err
