@@ -159,7 +159,8 @@ func TestCapacity(t *testing.T) {
 			x, y := make([]float32, spec.Dim), make([]float32, spec.Dim)
 			for i := range b {
 				if readyLast && step >= 10 {
-					if r1, r2 := all.Chosen(x, 0, b[i]), last.Chosen(y, 0, b[i]); r1 != r2 || !slices.Equal(x, y) {
+					r1, _ := all.Recall(x, nil, 0, b[i])
+					if r2, _ := last.Recall(y, nil, 0, b[i]); r1 != r2 || !slices.Equal(x, y) {
 						t.Fatalf("%s, step %d: the bounded history remembers %v %v of step %d, which was %v %v", name, step, y, r2, b[i], x, r1)
 					}
 				}

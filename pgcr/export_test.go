@@ -21,9 +21,8 @@ func (a *Agent) Parameters() (actor, critic *Parameters) { return a.actor, a.cri
 // Sets draws resampled sets of run 0 for a batch of the given steps, and says of
 // which of its contexts, steps[i]'s j-th being i*M+j, each is made. Steps differ.
 func (a *Agent) Sets(steps []int, rng *rand.Rand) (sets [][]int) {
-	b, m := len(steps), a.spec.Candidates
-	places := slices.Repeat([]int32{-1}, a.learn.n*b*m)
-	offers := a.learn.resample(a, 0, b*m, steps, places, rng)
+	m := a.spec.Candidates
+	offers, places := a.learn.resample(a, 0, steps, rng)
 	for first := 0; first < len(places); first += m {
 		var set []int
 		for _, i := range places[first : first+m] {

@@ -3,6 +3,8 @@ package pgcr
 import (
 	"errors"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -15,7 +17,7 @@ type Parameters struct {
 	Network Network
 
 	runs    int
-	tensors []*tensors.Tensor // parameters, then m, then v
+	tensors []*tensors.Tensor // weights, then m, then v, each in the order of Network.Shapes
 }
 
 // NewParameters draws the initial weights of one run a seed from the stream of
@@ -36,7 +38,7 @@ func NewParameters(network Network, scale float64, seeds []uint64, role string) 
 	return p
 }
 
-// Values returns copies of the parameters and of both moments, in the order of
+// Values returns copies of the weights and of both moments, in the order of
 // Network.Shapes each.
 func (p *Parameters) Values() ([][]float32, error) {
 	values := make([][]float32, len(p.tensors))
@@ -58,12 +60,8 @@ func (p *Parameters) Restore(values [][]float32) {
 	}
 }
 
-// Weights returns the parameters as arguments of a graph that does not change
-// them, and All parameters and moments for one that returns their successors.
+// Weights returns the weights as arguments of Call.
 func (p *Parameters) Weights() []any { return arguments(p.tensors[:len(p.tensors)/3]) }
-
-// All: see Weights.
-func (p *Parameters) All() []any { return arguments(p.tensors) }
 
 func arguments(all []*tensors.Tensor) (args []any) {
 	for _, t := range all {
@@ -72,47 +70,65 @@ func arguments(all []*tensors.Tensor) (args []any) {
 	return args
 }
 
-// Nodes takes the nodes that All became from the front of a graph's inputs and
-// returns the rest.
-func (p *Parameters) Nodes(inputs []*graph.Node) (State, []*graph.Node) {
+// Nodes takes weights and moments from the front of the inputs of a graph that
+// Train runs, and returns the rest.
+func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 	n := len(p.tensors) / 3
-	return State{Params: inputs[:n], M: inputs[n : 2*n], V: inputs[2*n : 3*n]}, inputs[3*n:]
+	return State{p.Network, inputs[:n], inputs[n : 2*n], inputs[2*n : 3*n]}, inputs[3*n:]
 }
 
-// Replace takes the successors of All from the front of a graph's results and
-// returns the rest.
-func (p *Parameters) Replace(results []*tensors.Tensor) (rest []*tensors.Tensor, err error) {
-	for i, t := range p.tensors {
+// Call runs a graph and frees the inputs that were made for the call.
+func Call(exec *graph.Exec, weights []any, inputs ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
+	results, err = exec.Call(append(weights, arguments(inputs)...)...)
+	for _, t := range inputs {
 		err = errors.Join(err, t.FinalizeAll())
-		p.tensors[i] = results[i]
 	}
-	return results[len(p.tensors):], err
+	return results, err
+}
+
+// Train runs a graph that takes weights and moments of some networks before its
+// inputs and returns their successors before its results. The successors take
+// their places.
+func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
+	var args []any
+	for _, p := range networks {
+		args = append(args, arguments(p.tensors)...)
+	}
+	if results, err = Call(exec, args, inputs...); err != nil {
+		return nil, err
+	}
+	for _, p := range networks {
+		for i, t := range p.tensors {
+			err = errors.Join(err, t.FinalizeAll())
+			p.tensors[i], results = results[0], results[1:]
+		}
+	}
+	return results, err
 }
 
 // Columns makes the input of a graph that Network takes, [R, D+1, n], of contexts
 // in rows, [R, n, D].
 func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
-	flat := make([]float32, runs*(dim+1)*n)
-	for r := range runs {
-		run, to := rows[r*n*dim:], flat[r*(dim+1)*n:]
-		for j := range dim {
-			column := to[j*n : (j+1)*n]
-			for i := range column {
-				column[i] = run[i*dim+j]
+	t := tensors.FromShape(shapes.Make(dtypes.Float32, runs, dim+1, n))
+	tensors.MustMutableFlatData(t, func(flat []float32) {
+		for r := range runs {
+			run, columns := part(rows, r, runs), part(flat, r, runs)
+			for j := range dim {
+				column := part(columns, j, dim+1)
+				for i := range column {
+					column[i] = run[i*dim+j]
+				}
+			}
+			for i := range part(columns, dim, dim+1) {
+				columns[dim*n+i] = 1 // carries the bias
 			}
 		}
-		for i := dim * n; i < (dim+1)*n; i++ {
-			to[i] = 1
-		}
-	}
-	return tensors.FromFlatDataAndDimensions(flat, runs, dim+1, n)
+	})
+	return t
 }
 
-// Call runs a graph and frees the arguments that were made for the call.
-func Call(exec *graph.Exec, kept []any, made ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
-	results, err = exec.Call(append(kept, arguments(made)...)...)
-	for _, t := range made {
-		err = errors.Join(err, t.FinalizeAll())
-	}
-	return results, err
+// part returns part i of a slice of n equal parts.
+func part[T any](all []T, i, n int) []T {
+	width := len(all) / n
+	return all[i*width : (i+1)*width]
 }

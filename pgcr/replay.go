@@ -1,14 +1,17 @@
 package pgcr
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/contextrec/contextrec/envs"
 )
 
 // Replay keeps the history of R runs, from which updates draw their batches
-// uniformly and with replacement (section 6.2).
+// uniformly and with replacement (section 6.2). Steps are counted from 0.
 //
 // Every run has a history, and draws from it with the generator that the caller
 // passes, so a run does not depend on those beside it. Where observations come
@@ -16,18 +19,17 @@ import (
 // bytes and about 24 more, else 4*M*D and 24.
 type Replay struct {
 	spec     envs.Spec
-	capacity int     // steps of a run that are kept; 0: all
+	capacity int     // steps of a run that are kept
 	gamma    float32 // multiplies the discounts of the outcomes
 	runs     []history
-	table    envs.Table // nil where contexts are kept, and until the first Add after a Load
+	table    envs.Table // nil where contexts are kept, and until the first Add after a Restore
 	identity string     // of the table; empty where contexts are kept
 }
 
-// history is the past of one run. Steps are counted from 0; step t is kept at
-// t mod capacity.
+// history is the past of one run. Step t is kept at t mod capacity.
 type history struct {
 	Count    int            // steps so far
-	Steps    []record       //
+	Steps    []record       // those that are kept
 	Contexts pages[float32] // M*D values a step; empty where codes are kept
 	Codes    pages[int32]   // S state codes and M item codes a step
 
@@ -58,8 +60,7 @@ func (p *pages[T]) at(i int) []T {
 	if i/pageRows == len(p.Pages) {
 		p.Pages = append(p.Pages, make([]T, pageRows*p.Width))
 	}
-	offset := i % pageRows * p.Width
-	return p.Pages[i/pageRows][offset : offset+p.Width]
+	return part(p.Pages[i/pageRows], i%pageRows, pageRows)
 }
 
 // NewReplay returns an empty history of that many runs, which keeps the last
@@ -67,7 +68,7 @@ func (p *pages[T]) at(i int) []T {
 // above 0 a step of a session can be learned from once the next one is known,
 // since the target of Sarsa (22) needs it.
 func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
-	rp := &Replay{spec: spec, capacity: capacity, gamma: float32(gamma), runs: make([]history, runs)}
+	rp := &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), runs: make([]history, runs)}
 	for r := range rp.runs {
 		rp.runs[r].Contexts.Width = spec.Candidates * spec.Dim
 	}
@@ -80,14 +81,13 @@ func (rp *Replay) Add(tr envs.Transition) error {
 	if err := rp.accept(tr); err != nil {
 		return err
 	}
-	m, d := rp.spec.Candidates, rp.spec.Dim
 	for r := range rp.runs {
-		h, size := &rp.runs[r], tr.Size(r)
-		at, contexts := rp.place(h.Count), tr.Contexts[r*m*d:(r*m+size)*d]
+		h, size, contexts := &rp.runs[r], tr.Size(r), part(tr.Contexts, r, tr.Runs)
+		at, contexts := h.Count%rp.capacity, contexts[:size*rp.spec.Dim]
 		if rp.table != nil {
-			row, states := h.Codes.at(at), len(tr.Codes.State)/tr.Runs
-			copy(row, tr.Codes.State[r*states:(r+1)*states])
-			copy(row[states:], tr.Codes.Items[r*m:r*m+size])
+			row, state := h.Codes.at(at), part(tr.Codes.State, r, tr.Runs)
+			copy(row, state)
+			copy(row[len(state):], part(tr.Codes.Items, r, tr.Runs)[:size])
 		} else {
 			copy(h.Contexts.at(at), contexts)
 		}
@@ -99,31 +99,27 @@ func (rp *Replay) Add(tr envs.Transition) error {
 		if tr.Discount != nil {
 			s.Discount = rp.gamma * tr.Discount[r]
 		}
-		if tr.Session != nil {
-			s.Session = tr.Session[r]
-		}
 		if at == len(h.Steps) {
-			h.Steps = append(h.Steps, s)
-		} else {
-			h.Steps[at] = s
+			h.Steps = append(h.Steps, record{})
 		}
 		h.Count++
 		if tr.Session != nil {
+			s.Session = tr.Session[r]
 			rp.visit(h, s)
 		}
+		h.Steps[at] = s
 	}
 	return nil
 }
 
 // accept notes which codes the history is of.
 func (rp *Replay) accept(tr envs.Transition) error {
-	empty := rp.runs[0].Count == 0
 	switch {
 	case tr.Codes == nil && rp.identity != "":
 		return fmt.Errorf("pgcr: a step without codes, the history is one of %s", rp.identity)
 	case tr.Codes == nil || tr.Codes.Table == rp.table:
 		return nil
-	case !empty && tr.Codes.Table.Identity() != rp.identity:
+	case rp.runs[0].Count > 0 && tr.Codes.Table.Identity() != rp.identity:
 		return fmt.Errorf("pgcr: a step with codes of %s, the history is one of %q", tr.Codes.Table.Identity(), rp.identity)
 	}
 	rp.table, rp.identity = tr.Codes.Table, tr.Codes.Table.Identity()
@@ -138,9 +134,9 @@ func (rp *Replay) visit(h *history, s record) {
 	if h.visits == nil {
 		h.Sessions, h.visits = true, map[int32][]int32{}
 	}
-	step, past := int32(h.Count-1), rp.recent(h, h.visits[s.Session])
+	step, past := int32(h.Count-1), h.kept(h.visits[s.Session])
 	if n := len(past); n > 0 {
-		previous := &h.Steps[rp.place(int(past[n-1]))]
+		previous := &h.Steps[int(past[n-1])%rp.capacity]
 		if previous.Next = step; previous.Discount > 0 {
 			h.Ready = append(h.Ready, past[n-1])
 		}
@@ -151,19 +147,12 @@ func (rp *Replay) visit(h *history, s record) {
 	h.visits[s.Session] = append(past, step)
 }
 
-// place is where a step is kept, and oldest is the first one that is.
-func (rp *Replay) place(step int) int {
-	if rp.capacity > 0 {
-		return step % rp.capacity
-	}
-	return step
-}
+// oldest is the first step that is kept.
+func (h *history) oldest() int { return h.Count - len(h.Steps) }
 
-func (rp *Replay) oldest(h *history) int { return h.Count - min(h.Count, len(h.Steps)) }
-
-// recent leaves out the steps that are no longer kept, which come first.
-func (rp *Replay) recent(h *history, steps []int32) []int32 {
-	for len(steps) > 0 && int(steps[0]) < rp.oldest(h) {
+// kept leaves out the steps that are no longer kept, which come first.
+func (h *history) kept(steps []int32) []int32 {
+	for len(steps) > 0 && int(steps[0]) < h.oldest() {
 		steps = steps[1:]
 	}
 	return steps
@@ -173,17 +162,16 @@ func (rp *Replay) recent(h *history, steps []int32) []int32 {
 // reports whether there is one.
 func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
 	h := &rp.runs[r]
-	oldest := rp.oldest(h)
 	for i := 0; i < len(dst); {
 		n := len(h.Ready)
 		switch {
 		case !h.Sessions && h.Count > 0:
-			dst[i] = oldest + rng.IntN(h.Count-oldest)
+			dst[i] = h.oldest() + rng.IntN(len(h.Steps))
 		case n == 0:
 			return false
 		default:
 			j := rng.IntN(n)
-			if dst[i] = int(h.Ready[j]); dst[i] < oldest { // it is no longer kept
+			if dst[i] = int(h.Ready[j]); dst[i] < h.oldest() { // it is no longer kept
 				h.Ready[j] = h.Ready[n-1]
 				h.Ready = h.Ready[:n-1]
 				continue
@@ -195,23 +183,22 @@ func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
 }
 
 // step returns what is kept of a step.
-func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[rp.place(step)] }
+func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[step%rp.capacity] }
 
-// Chosen writes the context that was chosen at a step of run r to dst, [D], and
-// returns the reward.
-func (rp *Replay) Chosen(dst []float32, r, step int) (reward float32) {
+// Recall writes the context that was chosen at a step of run r to chosen, [D], and
+// returns the reward and the discount, gamma included. Unless next is nil, it
+// writes to it the context that was chosen at the next step of the session, for
+// which the step itself stands where the discount is 0.
+func (rp *Replay) Recall(chosen, next []float32, r, step int) (reward, discount float32) {
 	s := rp.step(r, step)
-	rp.joined(dst, r, offer{step, step, int(s.Chosen)})
-	return s.Reward
-}
-
-// Next returns the discount of a step, gamma included, and the next step of its
-// session. Where the discount is 0 the step itself stands for the next one.
-func (rp *Replay) Next(r, step int) (discount float32, next int) {
-	if s := rp.step(r, step); s.Discount > 0 {
-		return s.Discount, int(s.Next)
+	rp.joined(chosen, r, offer{step, step, int(s.Chosen)})
+	if next != nil {
+		if s.Discount > 0 {
+			step = int(s.Next)
+		}
+		rp.joined(next, r, offer{step, step, int(rp.step(r, step).Chosen)})
 	}
-	return 0, step
+	return s.Reward, s.Discount
 }
 
 // offer is a candidate that was on offer at some step, and the step with whose
@@ -222,53 +209,48 @@ type offer struct{ state, step, candidate int }
 func (rp *Replay) joined(dst []float32, r int, o offer) {
 	h, d := &rp.runs[r], rp.spec.Dim
 	if rp.table != nil {
-		states := h.Codes.Width - rp.spec.Candidates
-		rp.table.Expand(dst, h.Codes.at(rp.place(o.state))[:states], h.Codes.at(rp.place(o.step))[states+o.candidate])
+		state := h.Codes.at(o.state % rp.capacity)
+		rp.table.Expand(dst, state[:len(state)-rp.spec.Candidates], rp.item(h, o))
 		return
 	}
-	copy(dst, h.Contexts.at(rp.place(o.step))[o.candidate*d:(o.candidate+1)*d])
-	copy(dst[:rp.spec.State], h.Contexts.at(rp.place(o.state)))
+	copy(dst, h.Contexts.at(o.step % rp.capacity)[o.candidate*d:(o.candidate+1)*d])
+	copy(dst[:rp.spec.State], h.Contexts.at(o.state%rp.capacity))
 }
 
-// seen appends n different candidates of those that were on offer in the session
-// of a step, joined with its state: each from a visit that is drawn uniformly.
-func (rp *Replay) seen(offers []offer, n, r, step int, rng *rand.Rand) []offer {
-	h, first := &rp.runs[r], len(offers)
-	visits := rp.recent(h, h.visits[rp.step(r, step).Session])
-	for len(offers) < first+n {
+// item is the code of an offer.
+func (rp *Replay) item(h *history, o offer) int32 {
+	codes := h.Codes.at(o.step % rp.capacity)
+	return codes[len(codes)-rp.spec.Candidates+o.candidate]
+}
+
+// offered appends the candidates of a step, the chosen one first, as Update wants
+// it.
+func (rp *Replay) offered(offers []offer, r, step int) []offer {
+	s, first := rp.step(r, step), len(offers)
+	for j := range int(s.Size) {
+		offers = append(offers, offer{step, step, j})
+	}
+	set := offers[first:]
+	set[0], set[s.Chosen] = set[s.Chosen], set[0]
+	return offers
+}
+
+// seen appends different candidates of those that were on offer in the session of
+// a step, as many as were at the step, joined with its state: each from a visit
+// that is drawn uniformly.
+func (rp *Replay) seen(offers []offer, r, step int, rng *rand.Rand) []offer {
+	h, s, first := &rp.runs[r], rp.step(r, step), len(offers)
+	visits := h.kept(h.visits[s.Session])
+	for len(offers) < first+int(s.Size) {
 		o := offer{state: step, step: int(visits[rng.IntN(len(visits))])}
 		o.candidate = rng.IntN(int(rp.step(r, o.step).Size))
-		if !rp.among(offers[first:], h, o) {
+		if !slices.ContainsFunc(offers[first:], func(other offer) bool {
+			return other == o || rp.table != nil && rp.item(h, other) == rp.item(h, o)
+		}) {
 			offers = append(offers, o)
 		}
 	}
 	return offers
-}
-
-// among reports whether a candidate is among others: the same place or, where
-// there are codes, the same item.
-func (rp *Replay) among(others []offer, h *history, o offer) bool {
-	item := func(o offer) int32 {
-		return h.Codes.at(rp.place(o.step))[h.Codes.Width-rp.spec.Candidates+o.candidate]
-	}
-	for _, other := range others {
-		if other == o || rp.table != nil && item(other) == item(o) {
-			return true
-		}
-	}
-	return false
-}
-
-// restore makes what a saved history lacks.
-func (h *history) restore(rp *Replay) {
-	if !h.Sessions {
-		return
-	}
-	h.visits = map[int32][]int32{}
-	for step := rp.oldest(h); step < h.Count; step++ {
-		session := h.Steps[rp.place(step)].Session
-		h.visits[session] = append(h.visits[session], int32(step))
-	}
 }
 
 // Kept is what a saved history consists of; gob reads and writes it.
@@ -284,7 +266,14 @@ func (rp *Replay) Kept() Kept { return Kept{rp.identity, rp.runs} }
 func (rp *Replay) Restore(k Kept) {
 	rp.runs, rp.identity, rp.table = k.Runs, k.Table, nil
 	for r := range rp.runs {
-		rp.runs[r].restore(rp)
+		h := &rp.runs[r]
+		for step := h.oldest(); h.Sessions && step < h.Count; step++ {
+			if h.visits == nil {
+				h.visits = map[int32][]int32{}
+			}
+			session := rp.step(r, step).Session
+			h.visits[session] = append(h.visits[session], int32(step))
+		}
 	}
 }
 

@@ -136,18 +136,18 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 				sets := func(x *Node) *Node {
 					return Reshape(Gather(Reshape(x, -1), InsertAxes(b[1], -1)), b[2].Shape().Dimensions...)
 				}
-				scores := Add(sets(a.Network.Forward(actor, b[0], b[5])), b[2])
+				scores := Add(sets(a.Network.Forward(actor, b[0], b[6])), b[2])
 				weight := OnesLike(b[4])
 				if !c.config.UnweightedCritic {
-					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[3], b[5]),
-						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[6])
+					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[3], b[6]),
+						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[7])
 				}
 				target := b[4]
 				if name == "sessions" {
-					target = pgcr.SarsaTarget(b[4], b[11], cr.Network.Forward(critic, b[10], nil))
+					target = pgcr.SarsaTarget(b[4], b[12], cr.Network.Forward(critic, b[11], nil))
 				}
 				values := sets(cr.Network.Forward(critic, b[0], nil))
-				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[3], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[6]), values), target, weight}
+				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[3], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[7]), values), target, weight}
 			}
 			held := eval(t, losses, append(append([]any{}, all...), inputs...)...) // target and weight are held constant
 			value := func(which int) float64 {

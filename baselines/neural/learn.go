@@ -57,11 +57,7 @@ func (p *Policy) Update(tr envs.Transition) (err error) {
 		return nil
 	}
 	p.updates++
-	results, err := pgcr.Call(p.learn.exec, p.network.All(), p.draw()...)
-	if err != nil {
-		return err
-	}
-	_, err = p.network.Replace(results)
+	_, err = pgcr.Train(p.learn.exec, []*pgcr.Parameters{p.network}, p.draw()...)
 	return err
 }
 
@@ -93,14 +89,12 @@ func (p *Policy) draw() []*tensors.Tensor {
 			continue
 		}
 		for i, step := range steps {
-			at := r*b + i
-			weight[at] = 1
-			reward[at] = p.history.Chosen(chosen[at*d:(at+1)*d], r, step)
+			at, following := r*b+i, []float32(nil)
 			if p.learn.sarsa {
-				var following int
-				discount[at], following = p.history.Next(r, step)
-				p.history.Chosen(next[at*d:(at+1)*d], r, following)
+				following = next[(r*b+i)*d:][:d]
 			}
+			reward[at], discount[at] = p.history.Recall(chosen[at*d:][:d], following, r, step)
+			weight[at] = 1
 		}
 	}
 	tensor := func(x []float32) *tensors.Tensor { return tensors.FromFlatDataAndDimensions(x, runs, b) }
