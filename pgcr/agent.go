@@ -1,9 +1,9 @@
 package pgcr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,7 +50,17 @@ type Diagnostics struct {
 	Entropy                       float64 // of the probabilities of the last decision, in nats
 }
 
-func newAgent(c Config, spec envs.Spec, seeds []uint64) (*Agent, error) {
+// New implements envs.Algorithm; the policy is an *Agent. It returns an error
+// that names the field when a setting is out of bounds, and when there is no
+// seed or no backend.
+func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	c = c.withDefaults()
+	if err := cmp.Or(spec.Validate(), c.validate()); err != nil {
+		return nil, err
+	}
+	if len(seeds) == 0 {
+		return nil, errors.New("pgcr: no seeds, want one a run")
+	}
 	a := &Agent{config: c, spec: spec, backend: c.Backend}
 	var err error
 	if a.backend == nil {
@@ -73,15 +83,20 @@ func newAgent(c Config, spec envs.Spec, seeds []uint64) (*Agent, error) {
 	a.policy, err = NewExec(a.backend, func(in []*Node) *Node {
 		k := len(in) - 4
 		contexts, absent, mask, kappa := in[k], in[k+1], in[k+2], in[k+3]
-		return Probabilities(Add(a.actor.Network.Forward(in[:k], contexts, mask), absent), kappa) // (13)
+		scores := Add(a.actor.Network.Forward(in[:k], contexts, mask), absent)
+		return Probabilities(scores, kappa) // (13)
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.values, err = NewExec(a.backend, func(in []*Node) *Node {
-		return a.critic.Network.Forward(in[:len(in)-1], in[len(in)-1], nil)
+		k := len(in) - 1
+		return a.critic.Network.Forward(in[:k], in[k], nil)
 	})
-	return a, err
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // Runs returns R.
@@ -104,26 +119,31 @@ func (a *Agent) Weights() (actor, critic [][]float32, err error) {
 	return actor[:len(actor)/3], critic[:len(critic)/3], err
 }
 
+// check panics unless an observation and the results of a call have their shapes.
+func (a *Agent) check(obs envs.Observation, results, want int) {
+	obs.Check(a.spec, a.Runs())
+	if results != want {
+		panic(fmt.Sprintf("pgcr: got room for %d results, want %d", results, want))
+	}
+}
+
 // Act samples an action for each run from the policy (13), under one fresh
 // dropout mask a run.
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
-	obs.Check(a.spec, a.Runs())
-	if len(dst) != a.Runs() {
-		panic(fmt.Sprintf("pgcr: %d actions for %d runs", len(dst), a.Runs()))
-	}
+	a.check(obs, len(dst), a.Runs())
 	mask := make([]float32, a.Runs()*a.actor.Network.last())
-	for r := range dst {
-		drop(mask[r*len(mask)/len(dst):(r+1)*len(mask)/len(dst)], a.config.Dropout, rand.New(a.streams[r].ActMask))
+	for r, s := range a.streams {
+		drop(part(mask, r, a.Runs()), a.config.Dropout, rand.New(s.ActMask))
 	}
 	p, err := a.probabilities(obs, mask)
 	if err != nil {
 		return err
 	}
 	a.diagnostics.Entropy = 0
-	for r := range dst {
-		row := p[r*a.spec.Candidates:][:obs.Size(r)]
-		dst[r] = sample(row, rand.New(a.streams[r].Act).Float64())
-		for _, pi := range row {
+	for r, s := range a.streams {
+		set := part(p, r, a.Runs())[:obs.Size(r)]
+		dst[r] = sample(set, rand.New(s.Act).Float64())
+		for _, pi := range set {
 			if pi > 0 {
 				a.diagnostics.Entropy -= float64(pi) * math.Log(float64(pi)) / float64(a.Runs())
 			}
@@ -152,12 +172,11 @@ func (a *Agent) contexts(obs envs.Observation) (*tensors.Tensor, error) {
 	if err := errors.Join(a.failed, obs.Finite()); err != nil {
 		return nil, err
 	}
-	m, d := a.spec.Candidates, a.spec.Dim
-	rows := make([]float32, len(obs.Contexts))
+	rows := make([]float32, len(obs.Contexts)) // 0 beyond the size of a set
 	for r := range a.Runs() {
-		copy(rows[r*m*d:], obs.Contexts[r*m*d:][:obs.Size(r)*d])
+		copy(part(rows, r, a.Runs()), part(obs.Contexts, r, a.Runs())[:obs.Size(r)*a.spec.Dim])
 	}
-	return Columns(rows, a.Runs(), m, d), nil
+	return Columns(rows, a.Runs(), a.spec.Candidates, a.spec.Dim), nil
 }
 
 // probabilities is the policy (13) under dropout masks, [R, H]: [R, M].
@@ -167,13 +186,12 @@ func (a *Agent) probabilities(obs envs.Observation, mask []float32) ([]float32, 
 		return nil, err
 	}
 	runs, m := a.Runs(), a.spec.Candidates
-	absent := make([]float32, runs*m)
-	for i := range absent {
-		if i%m >= obs.Size(i/m) {
-			absent[i] = Absent
-		}
+	absent := slices.Repeat([]float32{Absent}, runs*m)
+	for r := range runs {
+		clear(part(absent, r, runs)[:obs.Size(r)])
 	}
-	p, err := call(a.policy, a.actor.Weights(), contexts, tensor(absent, runs, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
+	p, err := call(a.policy, a.actor.Weights(), contexts, tensor(absent, runs, m),
+		tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
 	for i, pi := range p {
 		if pi != pi {
 			return nil, a.diverged(i/m, fmt.Errorf("the probability of candidate %d is NaN", i%m))
@@ -190,24 +208,25 @@ const enumerated = 10
 // masks: over all of them where the last hidden layer has up to 10 units, else
 // over 1,024 that are drawn.
 func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
-	obs.Check(a.spec, a.Runs())
-	if len(dst) != a.Runs()*a.spec.Candidates {
-		panic(fmt.Sprintf("pgcr: room for %d probabilities, want %d", len(dst), a.Runs()*a.spec.Candidates))
-	}
+	a.check(obs, len(dst), a.Runs()*a.spec.Candidates)
 	clear(dst)
-	units, rate, masks := a.actor.Network.last(), a.config.Dropout, 1
+	units, rate := a.actor.Network.last(), a.config.Dropout
+	masks := 1
 	if rate > 0 {
 		masks = 1 << min(units, enumerated)
 	}
 	mask, rng := make([]float32, units), envs.NewRand(0, "pgcr/peek")
 	for m := range masks {
+		drop(mask, rate, rng)
 		weight := 1 / float64(masks)
-		if drop(mask, rate, rng); rate > 0 && units <= enumerated {
+		if rate > 0 && units <= enumerated { // the m-th mask, and its probability
 			weight = 1
 			for i := range mask {
-				kept := m >> i & 1
-				mask[i] = float32(float64(kept) / (1 - rate))
-				weight *= float64(kept)*(1-rate) + float64(1-kept)*rate
+				if m>>i&1 == 1 {
+					mask[i], weight = float32(1/(1-rate)), weight*(1-rate)
+				} else {
+					mask[i], weight = 0, weight*rate
+				}
 			}
 		}
 		p, err := a.probabilities(obs, slices.Repeat(mask, a.Runs()))
@@ -225,11 +244,8 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 // dst, [R, M], NaN beyond the size of a set. An estimate that is not finite is an
 // envs.RunError.
 func (a *Agent) Values(dst []float64, obs envs.Observation) error {
-	obs.Check(a.spec, a.Runs())
 	m := a.spec.Candidates
-	if len(dst) != a.Runs()*m {
-		panic(fmt.Sprintf("pgcr: room for %d values, want %d", len(dst), a.Runs()*m))
-	}
+	a.check(obs, len(dst), a.Runs()*m)
 	contexts, err := a.contexts(obs)
 	if err != nil {
 		return err
@@ -283,58 +299,6 @@ func (a *Agent) diverged(r int, err error) error {
 	feature, reward := a.replay.Largest(r)
 	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %w (the largest feature seen is %v, the largest reward %v; ActorRate %v, CriticRate %v, kappa %v)",
 		a.updates, err, feature, reward, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
-}
-
-// saved is everything that an agent is made of.
-type saved struct {
-	Steps, Updates int64
-	Actor, Critic  [][]float32
-	Streams        []streams
-	History        Kept
-	Learned        bool // whether there was an update
-}
-
-// Save implements envs.Saver: both networks, Adam's moments, the counts, every
-// random stream and the history. An agent whose parameters have diverged is not
-// saved.
-func (a *Agent) Save(w io.Writer) (err error) {
-	if a.failed != nil {
-		return a.failed
-	}
-	s := saved{Steps: a.steps, Updates: a.updates, Streams: a.streams, History: a.replay.Kept(), Learned: a.learn != nil}
-	if s.Actor, err = a.actor.Values(); err != nil {
-		return err
-	}
-	if s.Critic, err = a.critic.Values(); err != nil {
-		return err
-	}
-	for _, values := range slices.Concat(s.Actor, s.Critic) {
-		for i, v := range values {
-			if v-v != 0 {
-				return a.diverged(i/(len(values)/a.Runs()), fmt.Errorf("a parameter is %v", v))
-			}
-		}
-	}
-	return envs.WriteState(w, a.config, a.spec, a.Runs(), s)
-}
-
-// Load implements envs.Saver.
-func (a *Agent) Load(r io.Reader) (err error) {
-	var s saved
-	if err := envs.ReadState(r, a.config, a.spec, a.Runs(), &s); err != nil {
-		return err
-	}
-	learn := a.learn
-	if s.Learned {
-		if learn, err = newLearner(a, s.History.Runs[0].Sessions); err != nil {
-			return err
-		}
-	}
-	a.actor.Restore(s.Actor)
-	a.critic.Restore(s.Critic)
-	a.steps, a.updates, a.streams, a.learn, a.failed = s.Steps, s.Updates, s.Streams, learn, nil
-	a.replay.Restore(s.History)
-	return nil
 }
 
 // call runs a graph with one result and returns its values.

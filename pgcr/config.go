@@ -3,13 +3,10 @@ package pgcr
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/gomlx/compute"
-
-	"github.com/contextrec/contextrec/envs"
 )
 
 // Config declares the algorithm of the paper. The zero value is PGCR with the
@@ -67,62 +64,37 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c.withDefaults()))
 }
 
-// Validate returns an error that names the first bad setting and its value, for
-// contexts of that shape.
-func (c Config) Validate(spec envs.Spec) error {
-	c = c.withDefaults()
-	if err := spec.Validate(); err != nil {
-		return err
+// validate returns an error that names the first bad setting and its value.
+func (c Config) validate() error {
+	layers := len(c.Hidden) >= 1 && len(c.Hidden) <= 16
+	for _, units := range c.Hidden {
+		layers = layers && units >= 1 && units <= 1<<16
 	}
-	if len(c.Hidden) > 16 {
-		return fmt.Errorf("pgcr: Config.Hidden has %d layers, want 1 to 16", len(c.Hidden))
-	}
-	for _, units := range append([]int{len(c.Hidden)}, c.Hidden...) {
-		if units < 1 || units > 1<<16 {
-			return fmt.Errorf("pgcr: Config.Hidden is %v, want layers of 1 to 65536 units", c.Hidden)
-		}
-	}
+	g := c.Greed
 	for _, s := range []struct {
-		name  string
-		value float64
+		field string
+		value any
 		ok    bool
 		want  string
 	}{
+		{"Hidden", c.Hidden, layers, "1 to 16 layers of 1 to 65536 units"},
 		{"ActorRate", c.ActorRate, c.ActorRate > 0 && c.ActorRate <= 10, "a learning rate in (0, 10]"},
 		{"CriticRate", c.CriticRate, c.CriticRate > 0 && c.CriticRate <= 10, "a learning rate in (0, 10]"},
 		{"InitScale", c.InitScale, c.InitScale > 0 && c.InitScale <= 100, "a scale in (0, 100]"},
-		{"BatchSize", float64(c.BatchSize), c.BatchSize >= 1 && c.BatchSize <= 1<<20, "1 to 1048576"},
-		{"Resamples", float64(c.Resamples), c.Resamples == OwnSets || c.Resamples >= 1 && c.Resamples <= 1<<16, "1 to 65536, or OwnSets"},
-		{"UpdateEvery", float64(c.UpdateEvery), c.UpdateEvery >= 1, "at least 1"},
-		{"UpdatesPerStep", float64(c.UpdatesPerStep), c.UpdatesPerStep >= 1 && c.UpdatesPerStep <= 1000, "1 to 1000"},
-		{"Capacity", float64(c.Capacity), c.Capacity >= 0, "at least 1, or 0 for all"},
-		{"Greed.Rate", c.Greed.Rate, c.Greed.Rate >= 0 && !math.IsInf(c.Greed.Rate, 0), "a finite number, at least 0"},
-		{"Greed.Floor", c.Greed.Floor, c.Greed.Floor == NoFloor || c.Greed.Floor >= 0 && c.Greed.Floor <= 1e6, "NoFloor, or 0 to 1e6"},
-		{"Greed.Cap", c.Greed.Cap, c.Greed.Cap >= 0 && c.Greed.Cap <= 1e6, "0 to 1e6"},
+		{"BatchSize", c.BatchSize, c.BatchSize >= 1 && c.BatchSize <= 1<<20, "1 to 1048576"},
+		{"Resamples", c.Resamples, c.Resamples == OwnSets || c.Resamples >= 1 && c.Resamples <= 1<<16, "1 to 65536, or OwnSets"},
+		{"UpdateEvery", c.UpdateEvery, c.UpdateEvery >= 1, "at least 1"},
+		{"UpdatesPerStep", c.UpdatesPerStep, c.UpdatesPerStep >= 1 && c.UpdatesPerStep <= 1000, "1 to 1000"},
+		{"Capacity", c.Capacity, c.Capacity >= 0, "at least 1, or 0 for all"},
+		{"Greed.Rate", g.Rate, g.Rate >= 0 && !math.IsInf(g.Rate, 0), "a finite number, at least 0"},
+		{"Greed.Floor", g.Floor, g.Floor == NoFloor || g.Floor >= 0 && g.Floor <= 1e6, "NoFloor, or 0 to 1e6"},
+		{"Greed.Cap", g.Cap, g.Cap >= 0 && g.Cap <= 1e6, "0 to 1e6"},
 		{"Dropout", c.Dropout, c.Dropout >= 0 && c.Dropout < 1, "0 or more and below 1"},
 		{"Discount", c.Discount, c.Discount >= 0 && c.Discount <= 1, "0 to 1"},
 	} {
 		if !s.ok {
-			return fmt.Errorf("pgcr: Config.%s is %v, want %s", s.name, s.value, s.want)
+			return fmt.Errorf("pgcr: Config.%s is %v, want %s", s.field, s.value, s.want)
 		}
 	}
 	return nil
-}
-
-// New implements envs.Algorithm; the policy is an *Agent. It returns an error
-// that names the field when a setting is out of bounds, and when there is no
-// seed or no backend.
-func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	c = c.withDefaults()
-	if err := c.Validate(spec); err != nil {
-		return nil, err
-	}
-	if len(seeds) == 0 {
-		return nil, errors.New("pgcr: no seeds, want one a run")
-	}
-	agent, err := newAgent(c, spec, seeds)
-	if err != nil {
-		return nil, err // and no policy that is a nil *Agent
-	}
-	return agent, nil
 }
