@@ -31,7 +31,6 @@ type Agent struct {
 	steps         int64 // steps learned from: t of Time-Dependent Greed
 	updates       int64 // t of Adam
 	diagnostics   Diagnostics
-	failed        error // of an update that left no parameters behind
 
 	policy, values *Exec    // contexts -> [R, M]
 	learn          *learner // made at the first update, when it is known whether there are sessions
@@ -153,51 +152,52 @@ func (a *Agent) Act(dst []int, obs envs.Observation) error {
 }
 
 // sample inverts the distribution function at u in [0, 1).
-func sample(p []float32, u float64) int {
-	last, total := 0, 0.0
+func sample(p []float32, u float64) (last int) {
+	total := 0.0
 	for i, pi := range p {
-		if pi == 0 {
-			continue
+		if pi > 0 {
+			last = i
 		}
-		last, total = i, total+float64(pi)
-		if u < total {
+		if total += float64(pi); u < total {
 			break
 		}
 	}
 	return last // where rounding left the sum a little below u, too
 }
 
-// contexts is the input of the candidates of a step.
-func (a *Agent) contexts(obs envs.Observation) (*tensors.Tensor, error) {
-	if err := errors.Join(a.failed, obs.Finite()); err != nil {
+// evaluate runs a graph on the candidates of a step and returns its result, [R, M].
+// A number that is not finite is an envs.RunError.
+func (a *Agent) evaluate(what string, exec *Exec, weights []any, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
+	if err := obs.Finite(); err != nil {
 		return nil, err
 	}
-	rows := make([]float32, len(obs.Contexts)) // 0 beyond the size of a set
-	for r := range a.Runs() {
-		copy(part(rows, r, a.Runs()), part(obs.Contexts, r, a.Runs())[:obs.Size(r)*a.spec.Dim])
+	runs, m, d := a.Runs(), a.spec.Candidates, a.spec.Dim
+	rows := make([]float32, runs*m*d) // 0 beyond the size of a set
+	for r := range runs {
+		copy(part(rows, r, runs), part(obs.Contexts, r, runs)[:obs.Size(r)*d])
 	}
-	return Columns(rows, a.Runs(), a.spec.Candidates, a.spec.Dim), nil
+	results, err := Call(exec, weights, append([]*tensors.Tensor{Columns(rows, runs, m, d)}, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	x, err := tensors.CopyFlatData[float32](results[0])
+	for i, xi := range x {
+		if xi-xi != 0 && i%m < obs.Size(i/m) {
+			return nil, a.diverged(i/m, fmt.Errorf("the %s of candidate %d is %v", what, i%m, xi))
+		}
+	}
+	return x, errors.Join(err, results[0].FinalizeAll())
 }
 
 // probabilities is the policy (13) under dropout masks, [R, H]: [R, M].
 func (a *Agent) probabilities(obs envs.Observation, mask []float32) ([]float32, error) {
-	contexts, err := a.contexts(obs)
-	if err != nil {
-		return nil, err
-	}
 	runs, m := a.Runs(), a.spec.Candidates
 	absent := slices.Repeat([]float32{Absent}, runs*m)
 	for r := range runs {
 		clear(part(absent, r, runs)[:obs.Size(r)])
 	}
-	p, err := call(a.policy, a.actor.Weights(), contexts, tensor(absent, runs, m),
-		tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
-	for i, pi := range p {
-		if pi != pi {
-			return nil, a.diverged(i/m, fmt.Errorf("the probability of candidate %d is NaN", i%m))
-		}
-	}
-	return p, err
+	return a.evaluate("probability", a.policy, a.actor.Weights(), obs,
+		tensor(absent, runs, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
 }
 
 // enumerated is the largest last layer whose dropout masks Probabilities adds up
@@ -217,16 +217,14 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 	}
 	mask, rng := make([]float32, units), envs.NewRand(0, "pgcr/peek")
 	for m := range masks {
-		drop(mask, rate, rng)
 		weight := 1 / float64(masks)
-		if rate > 0 && units <= enumerated { // the m-th mask, and its probability
+		drop(mask, rate, rng)
+		if rate > 0 && units <= enumerated { // mask m, and its probability
 			weight = 1
 			for i := range mask {
-				if m>>i&1 == 1 {
-					mask[i], weight = float32(1/(1-rate)), weight*(1-rate)
-				} else {
-					mask[i], weight = 0, weight*rate
-				}
+				kept := float64(m >> i & 1)
+				mask[i] = float32(kept / (1 - rate))
+				weight *= kept*(1-rate) + (1-kept)*rate
 			}
 		}
 		p, err := a.probabilities(obs, slices.Repeat(mask, a.Runs()))
@@ -241,36 +239,28 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 }
 
 // Values writes the critic's estimate f(c) of the value of each candidate to
-// dst, [R, M], NaN beyond the size of a set. An estimate that is not finite is an
-// envs.RunError.
+// dst, [R, M], NaN beyond the size of a set.
 func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	m := a.spec.Candidates
 	a.check(obs, len(dst), a.Runs()*m)
-	contexts, err := a.contexts(obs)
-	if err != nil {
-		return err
-	}
-	values, err := call(a.values, a.critic.Weights(), contexts)
-	if err != nil {
-		return err
-	}
+	values, err := a.evaluate("value", a.values, a.critic.Weights(), obs)
 	for i, v := range values {
 		dst[i] = float64(v)
-		switch r := i / m; {
-		case i%m >= obs.Size(r):
+		if i%m >= obs.Size(i/m) {
 			dst[i] = math.NaN()
-		case v-v != 0:
-			return a.diverged(r, fmt.Errorf("the value of candidate %d is %v", i%m, v))
 		}
 	}
-	return nil
+	return err
 }
 
 // Update appends the step to the history and, every UpdateEvery steps, learns
 // from batches of it.
 func (a *Agent) Update(tr envs.Transition) (err error) {
 	tr.Check(a.spec, a.Runs())
-	if err := errors.Join(a.failed, tr.Finite()); err != nil {
+	if err := tr.Finite(); err != nil {
+		return err
+	}
+	if err := a.replay.Add(tr); err != nil {
 		return err
 	}
 	if a.learn == nil {
@@ -278,16 +268,10 @@ func (a *Agent) Update(tr envs.Transition) (err error) {
 			return err
 		}
 	}
-	if a.learn.sessions != (tr.Session != nil) {
-		panic("pgcr: a transition with sessions among others without")
-	}
-	if err := a.replay.Add(tr); err != nil {
-		return err
-	}
 	if a.steps++; a.steps%int64(a.config.UpdateEvery) == 0 {
 		for range a.config.UpdatesPerStep {
-			if a.failed = a.learn.update(a); a.failed != nil {
-				return a.failed
+			if err := a.learn.update(a); err != nil {
+				return err
 			}
 		}
 	}
@@ -299,14 +283,4 @@ func (a *Agent) diverged(r int, err error) error {
 	feature, reward := a.replay.Largest(r)
 	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %w (the largest feature seen is %v, the largest reward %v; ActorRate %v, CriticRate %v, kappa %v)",
 		a.updates, err, feature, reward, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
-}
-
-// call runs a graph with one result and returns its values.
-func call(exec *Exec, kept []any, made ...*tensors.Tensor) ([]float32, error) {
-	results, err := Call(exec, kept, made...)
-	if err != nil {
-		return nil, err
-	}
-	values, err := tensors.CopyFlatData[float32](results[0])
-	return values, errors.Join(err, results[0].FinalizeAll())
 }

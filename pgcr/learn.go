@@ -14,15 +14,12 @@ type learner struct {
 	sessions bool // whether the problem has them
 	sarsa    bool // whether targets look a step ahead (22)
 	n        int  // N
-
-	// apart says that each of the N sets of a step has contexts that no other set
-	// has, because they are joined with its state; else all N are made of the same.
-	apart bool
-	exec  *Exec
+	shared   bool // whether the N resamplings permute the same B*M contexts, since there is no state to join them with
+	exec     *Exec
 }
 
 func newLearner(a *Agent, sessions bool) (l *learner, err error) {
-	l = &learner{sessions: sessions, sarsa: sessions && a.config.Discount > 0, apart: sessions || a.spec.State > 0}
+	l = &learner{sessions: sessions, sarsa: sessions && a.config.Discount > 0, shared: !sessions && a.spec.State == 0}
 	l.n = max(a.config.Resamples, 1) // OwnSets is one set a step
 	l.exec, err = NewExec(a.backend, func(in []*Node) []*Node {
 		actor, in := a.actor.Nodes(in)
@@ -60,7 +57,7 @@ func (l *learner) update(a *Agent) error {
 func (l *learner) draw(a *Agent) []*tensors.Tensor {
 	c, rp, runs, b, m, d := a.config, a.replay, a.Runs(), a.config.BatchSize, a.spec.Candidates, a.spec.Dim
 	k := b * m // contexts of a run
-	if l.apart {
+	if !l.shared {
 		k *= l.n
 	}
 	contexts, chosen, next := make([]float32, runs*k*d), make([]float32, runs*b*d), make([]float32, runs*b*d)
@@ -131,7 +128,7 @@ func (l *learner) resample(a *Agent, r int, steps []int, rng *rand.Rand) (contex
 			}
 		default:
 			order := rng.Perm(len(slots))
-			if n > 0 && !l.apart { // of the contexts of the first resampling
+			if n > 0 && l.shared { // the contexts are there
 				for i, slot := range slots {
 					places[slot] = order[i]
 				}

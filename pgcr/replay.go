@@ -2,6 +2,7 @@ package pgcr
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,9 +34,8 @@ type history struct {
 	Contexts pages[float32] // M*D values a step; empty where codes are kept
 	Codes    pages[int32]   // S state codes and M item codes a step
 
-	Sessions bool              // whether there are sessions, which the next two are about
-	Ready    []int32           // steps whose target (22) is known, in the order in which it came to be
-	visits   map[int32][]int32 // steps by session
+	Visits map[int32][]int32 // steps by session; nil where there are no sessions
+	Ready  []int32           // steps of sessions whose target (22) is known, in the order in which it came to be
 
 	LargestFeature, LargestReward float32 // in absolute value, for messages
 }
@@ -114,12 +114,15 @@ func (rp *Replay) Add(tr envs.Transition) error {
 
 // accept notes which codes the history is of.
 func (rp *Replay) accept(tr envs.Transition) error {
+	h := &rp.runs[0]
 	switch {
+	case h.Count > 0 && (tr.Session != nil) != (h.Visits != nil):
+		return errors.New("pgcr: a step with sessions among others without")
 	case tr.Codes == nil && rp.identity != "":
 		return fmt.Errorf("pgcr: a step without codes, the history is one of %s", rp.identity)
 	case tr.Codes == nil || tr.Codes.Table == rp.table:
 		return nil
-	case rp.runs[0].Count > 0 && tr.Codes.Table.Identity() != rp.identity:
+	case h.Count > 0 && tr.Codes.Table.Identity() != rp.identity:
 		return fmt.Errorf("pgcr: a step with codes of %s, the history is one of %q", tr.Codes.Table.Identity(), rp.identity)
 	}
 	rp.table, rp.identity = tr.Codes.Table, tr.Codes.Table.Identity()
@@ -131,10 +134,10 @@ func (rp *Replay) accept(tr envs.Transition) error {
 
 // visit adds the last step of a run, s, to its session.
 func (rp *Replay) visit(h *history, s record) {
-	if h.visits == nil {
-		h.Sessions, h.visits = true, map[int32][]int32{}
+	if h.Visits == nil {
+		h.Visits = map[int32][]int32{}
 	}
-	step, past := int32(h.Count-1), h.kept(h.visits[s.Session])
+	step, past := int32(h.Count-1), h.kept(h.Visits[s.Session])
 	if n := len(past); n > 0 {
 		previous := &h.Steps[int(past[n-1])%rp.capacity]
 		if previous.Next = step; previous.Discount > 0 {
@@ -144,7 +147,7 @@ func (rp *Replay) visit(h *history, s record) {
 	if s.Discount == 0 { // nothing follows: the target is known
 		h.Ready = append(h.Ready, step)
 	}
-	h.visits[s.Session] = append(past, step)
+	h.Visits[s.Session] = append(past, step)
 }
 
 // oldest is the first step that is kept.
@@ -162,24 +165,22 @@ func (h *history) kept(steps []int32) []int32 {
 // reports whether there is one.
 func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
 	h := &rp.runs[r]
-	for i := 0; i < len(dst); {
-		n := len(h.Ready)
-		switch {
-		case !h.Sessions && h.Count > 0:
+	if h.Visits == nil && h.Count > 0 {
+		for i := range dst {
 			dst[i] = h.oldest() + rng.IntN(len(h.Steps))
-		case n == 0:
-			return false
-		default:
-			j := rng.IntN(n)
-			if dst[i] = int(h.Ready[j]); dst[i] < h.oldest() { // it is no longer kept
-				h.Ready[j] = h.Ready[n-1]
-				h.Ready = h.Ready[:n-1]
-				continue
-			}
 		}
-		i++
+		return true
 	}
-	return true
+	for i := 0; i < len(dst) && len(h.Ready) > 0; {
+		j, last := rng.IntN(len(h.Ready)), len(h.Ready)-1
+		if dst[i] = int(h.Ready[j]); dst[i] >= h.oldest() {
+			i++
+		} else { // it is no longer kept
+			h.Ready[j] = h.Ready[last]
+			h.Ready = h.Ready[:last]
+		}
+	}
+	return len(h.Ready) > 0
 }
 
 // step returns what is kept of a step.
@@ -240,7 +241,7 @@ func (rp *Replay) offered(offers []offer, r, step int) []offer {
 // that is drawn uniformly.
 func (rp *Replay) seen(offers []offer, r, step int, rng *rand.Rand) []offer {
 	h, s, first := &rp.runs[r], rp.step(r, step), len(offers)
-	visits := h.kept(h.visits[s.Session])
+	visits := h.kept(h.Visits[s.Session])
 	for len(offers) < first+int(s.Size) {
 		o := offer{state: step, step: int(visits[rng.IntN(len(visits))])}
 		o.candidate = rng.IntN(int(rp.step(r, o.step).Size))
@@ -263,19 +264,7 @@ type Kept struct {
 func (rp *Replay) Kept() Kept { return Kept{rp.identity, rp.runs} }
 
 // Restore makes the history what Kept returned, of as many runs.
-func (rp *Replay) Restore(k Kept) {
-	rp.runs, rp.identity, rp.table = k.Runs, k.Table, nil
-	for r := range rp.runs {
-		h := &rp.runs[r]
-		for step := h.oldest(); h.Sessions && step < h.Count; step++ {
-			if h.visits == nil {
-				h.visits = map[int32][]int32{}
-			}
-			session := rp.step(r, step).Session
-			h.visits[session] = append(h.visits[session], int32(step))
-		}
-	}
-}
+func (rp *Replay) Restore(k Kept) { rp.runs, rp.identity, rp.table = k.Runs, k.Table, nil }
 
 // Largest returns the largest feature and reward that were added to a run, in
 // absolute value, for messages.

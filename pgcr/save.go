@@ -14,17 +14,13 @@ type saved struct {
 	Actor, Critic  [][]float32
 	Streams        []streams
 	History        Kept
-	Learned        bool // whether there was an update
 }
 
 // Save implements envs.Saver: both networks, Adam's moments, the counts, every
 // random stream and the history. An agent whose parameters have diverged is not
 // saved.
 func (a *Agent) Save(w io.Writer) (err error) {
-	if a.failed != nil {
-		return a.failed
-	}
-	s := saved{Steps: a.steps, Updates: a.updates, Streams: a.streams, History: a.replay.Kept(), Learned: a.learn != nil}
+	s := saved{Steps: a.steps, Updates: a.updates, Streams: a.streams, History: a.replay.Kept()}
 	if s.Actor, err = a.actor.Values(); err != nil {
 		return err
 	}
@@ -42,20 +38,14 @@ func (a *Agent) Save(w io.Writer) (err error) {
 }
 
 // Load implements envs.Saver.
-func (a *Agent) Load(r io.Reader) (err error) {
+func (a *Agent) Load(r io.Reader) error {
 	var s saved
 	if err := envs.ReadState(r, a.config, a.spec, a.Runs(), &s); err != nil {
 		return err
 	}
-	var learn *learner
-	if s.Learned {
-		if learn, err = newLearner(a, s.History.Runs[0].Sessions); err != nil {
-			return err
-		}
-	}
 	a.actor.Restore(s.Actor)
 	a.critic.Restore(s.Critic)
-	a.steps, a.updates, a.streams, a.learn, a.failed = s.Steps, s.Updates, s.Streams, learn, nil
+	a.steps, a.updates, a.streams, a.learn = s.Steps, s.Updates, s.Streams, nil
 	a.replay.Restore(s.History)
 	return nil
 }
