@@ -17,9 +17,7 @@ import (
 
 // Agent is the live policy of the paper (section 5): an actor that chooses, a
 // critic that it learns from, and the history of both, for R runs at once.
-//
-// An Agent is not safe for concurrent use. Agents are independent of each
-// other, so several goroutines may each have one.
+// It is not safe for concurrent use; Agents are independent of each other.
 type Agent struct {
 	config  Config
 	spec    envs.Spec
@@ -36,8 +34,7 @@ type Agent struct {
 	learn          *learner // made at the first update, when it is known whether there are sessions
 }
 
-// streams are the random sources of one run, one for each purpose, so that no
-// use of one shifts another.
+// streams are the random sources of one run: no use of one shifts another.
 type streams struct {
 	Act, ActMask, Batch, BatchMask, Resample *rand.PCG
 }

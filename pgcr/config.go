@@ -24,25 +24,21 @@ type Config struct {
 	UpdatesPerStep int // updates each time; default 1
 	Capacity       int // steps of a run that the history keeps; default 0, all
 
-	// UnweightedCritic leaves p̂ out of the critic update (23): chosen contexts
-	// come with that probability already.
-	UnweightedCritic bool
+	UnweightedCritic bool // leaves p̂ out of (23): chosen contexts come with that probability already
 
 	Greed    Greed   // Time-Dependent Greed; the default is off: kappa = 1
 	Dropout  float64 // Actor-Dropout: share of the last hidden layer that is dropped, in [0, 1); default 0
 	Discount float64 // gamma, in [0, 1]; default 0, a bandit. It counts in problems with sessions only.
 
-	// Backend runs the graphs; default: what OpenBackend("") returns.
-	Backend compute.Backend `json:"-"`
+	Backend compute.Backend `json:"-"` // runs the graphs; default: what OpenBackend("") returns
 }
 
 // OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets are
 // those that were on offer.
 const OwnSets = -1
 
-// Paper returns the setting of the toy experiments in the paper (section 6.2),
-// where it states one, with the Actor-Dropout of 0.5 that it recommends (section
-// 5.2.2). Learning rates are ours.
+// Paper returns the setting of the paper's toy experiments (section 6.2), with the
+// Actor-Dropout that it recommends (section 5.2.2). Learning rates are ours.
 func Paper() Config { return Config{Dropout: 0.5} }
 
 func (c Config) withDefaults() Config {

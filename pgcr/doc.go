@@ -10,8 +10,8 @@
 //
 // # Where the equations are
 //
-// Each is one function of GoMLX nodes, which the agent runs and differentiates;
-// [Learner.Update] puts them together.
+// Each is one function of GoMLX nodes, which GoMLX differentiates; [Update] puts
+// them together, and is what an Agent runs.
 //
 //	symbol          here                      shape         equation
 //	s = log mu(c)   [Network.Forward], actor  [R, n]        (11)
@@ -20,6 +20,7 @@
 //	mu^(alpha t)    [Greed.At]                number        section 5.2.1
 //	dropout mask    [Network.Forward], mask   [R, 1, H]     section 5.2.2
 //	c_{-1} from D_t resample, in learn.go     [R, N, B, M]  sections 3.2, 5.1
+//	c~ = (s, c)     joined, in replay.go      [D]           section 4
 //	p̂(c)            [ResampledProbabilities]  [R, B]        (21), for (14)
 //	target          [SarsaTarget]             [R, B]        in (22)
 //	critic update   [CriticLoss]              number        (23), (17)
@@ -40,12 +41,11 @@
 //   - Scores are logarithms: the network returns s = log mu, so that mu is
 //     positive whatever the weights are, and nothing underflows.
 //   - Resampled sets are drawn jointly. The others of every context are still
-//     draws from all contexts seen, as (21) asks, but each set's probabilities sum
-//     to 1. Drawn for each context by itself they do not, an offset of f becomes
-//     noise, and the actor's update has many times the variance of vanilla policy
-//     gradient.
-//   - With states, the contexts of a set are those of the same session, joined with
-//     the state of the drawn step; there the sets of (25) are made of these alone.
+//     draws from all contexts seen, as (21) asks, but the probabilities of a set sum
+//     to 1. Without that an offset of f is noise, and the actor's update has many
+//     times the variance of vanilla policy gradient.
+//   - With states, the contexts of a set are those seen in the same session, joined
+//     with the state of the drawn step.
 //   - The critic need not be compatible in the sense of theorem 3.
 //   - Time-Dependent Greed has a floor of 1 unless NoFloor is asked for: at t = 0
 //     the paper's mu^(alpha t) has no gradient.

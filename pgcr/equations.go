@@ -16,9 +16,8 @@ const Absent = -1e30
 //
 //	pi_i = mu_i^kappa / sum_j mu_j^kappa = exp(kappa s_i) / sum_j exp(kappa s_j)
 //
-// scores is [..., M] and kappa a scalar; the result has the shape of scores. The
-// largest score is subtracted before the multiplication, so that neither large
-// scores nor a large kappa overflow.
+// scores is [..., M], as the result is, and kappa a scalar. The largest score is
+// subtracted first, so that neither large scores nor a large kappa overflow.
 func Probabilities(scores, kappa *Node) *Node {
 	largest := StopGradient(ReduceAndKeep(scores, ReduceMax, -1))
 	return Softmax(Mul(Sub(scores, largest), kappa), -1)
@@ -29,9 +28,8 @@ func Probabilities(scores, kappa *Node) *Node {
 //
 //	p̂(c) = 1/N sum_n mu(c)^kappa / (mu(c)^kappa + sum_j mu(c_nj)^kappa)
 //
-// own is [R, B], the scores of the contexts; others is [R, N, B, M-1], those of
-// the resampled contexts that each of them meets; kappa is a scalar. The result is
-// [R, B].
+// own, [R, B], has the scores of the contexts, and others, [R, N, B, M-1], those of
+// the resampled contexts that each of them meets. The result is [R, B].
 func ResampledProbabilities(own, others, kappa *Node) *Node {
 	d := others.Shape().Dimensions
 	own = BroadcastToDims(Reshape(own, d[0], 1, d[2], 1), d[0], d[1], d[2], 1)
@@ -68,12 +66,9 @@ func CriticLoss(weight, target, value *Node) *Node {
 //	L(theta) = -1/B sum_r sum_b 1/N sum_n sum_i p_theta(c_rnbi) f(c_rnbi)
 //
 // over N resampled sets a step of the batch. probabilities is (13) in each set and
-// values is f of its contexts, both [R, N, B, M]; values are held constant. The
-// gradient is that of p times f, not of log p times f.
-//
-// Since every context of the batch is in N of the sets, the inner sums are p̂ of
-// (21) times f, context by context. The contexts of a set are drawn together, so
-// that their probabilities sum to 1 and an offset of f changes nothing.
+// values is f of its contexts, both [R, N, B, M]; values are held constant. Since
+// every context of the batch is in N of the sets, the inner sums are p̂ of (21)
+// times f, context by context.
 func ActorLoss(probabilities, values *Node) *Node {
 	d := probabilities.Shape().Dimensions
 	return DivScalar(ReduceAllSum(Mul(probabilities, StopGradient(values))), -float64(d[1]*d[2]))
@@ -86,8 +81,8 @@ func ActorLoss(probabilities, values *Node) *Node {
 //	v <- beta2 v + (1-beta2) g^2
 //	w <- w - rate m/(1-beta1^t) / (sqrt(v/(1-beta2^t)) + epsilon)
 //
-// params, m, v and gradients are parallel; t = 1, 2, ... counts the updates and is
-// a scalar, as rate is. It returns the successors.
+// rate and t = 1, 2, ..., which counts the updates, are scalars. It returns the
+// successors.
 func Adam(params, m, v, gradients []*Node, rate, t *Node) (params2, m2, v2 []*Node) {
 	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
 	bias1 := Neg(Expm1(MulScalar(t, math.Log(beta1)))) // 1 - beta1^t
@@ -102,10 +97,8 @@ func Adam(params, m, v, gradients []*Node, rate, t *Node) (params2, m2, v2 []*No
 	return params2, m2, v2
 }
 
-// Greed is the schedule of Time-Dependent Greed (section 5.2.1): the score of
-// step t is mu^kappa(t), that is kappa(t) log mu in logarithms, with
-//
-//	kappa(t) = clip(Rate*t, Floor, Cap)
+// Greed is the schedule of Time-Dependent Greed (section 5.2.1): at step t the
+// score is mu^kappa(t), kappa(t) = clip(Rate*t, Floor, Cap).
 //
 // The paper's mu^(alpha t) is Greed{Rate: alpha, Floor: NoFloor}. It has no
 // gradient at t = 0, where the policy is uniform whatever the scores are; the

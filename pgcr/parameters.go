@@ -29,10 +29,10 @@ func NewParameters(network Network, scale float64, seeds []uint64, role string) 
 	for _, seed := range seeds {
 		for i, w := range network.Init(envs.NewRand(seed, role), scale) {
 			values[i] = append(values[i], w...)
+			for _, moment := range []int{count + i, 2*count + i} {
+				values[moment] = append(values[moment], make([]float32, len(w))...)
+			}
 		}
-	}
-	for i := range values[count:] {
-		values[count+i] = make([]float32, len(values[i%count]))
 	}
 	p.Restore(values)
 	return p

@@ -13,13 +13,12 @@ import (
 
 // learner draws batches from a policy's history and updates its network.
 type learner struct {
-	sessions bool // whether the problem has them
-	sarsa    bool // whether targets look a step ahead (22)
-	exec     *Exec
+	sarsa bool // whether targets look a step ahead (22)
+	exec  *Exec
 }
 
 func newLearner(p *Policy, sessions bool) (*learner, error) {
-	l := &learner{sessions: sessions, sarsa: sessions && p.settings.Discount > 0}
+	l := &learner{sarsa: sessions && p.settings.Discount > 0}
 	var err error
 	l.exec, err = NewExec(p.backend, func(in []*Node) []*Node {
 		state, in := p.network.Nodes(in)
@@ -42,16 +41,13 @@ func (p *Policy) Update(tr envs.Transition) (err error) {
 	if err := tr.Finite(); err != nil {
 		return err
 	}
+	if err := p.history.Add(onlyChosen(tr)); err != nil {
+		return err
+	}
 	if p.learn == nil {
 		if p.learn, err = newLearner(p, tr.Session != nil); err != nil {
 			return err
 		}
-	}
-	if p.learn.sessions != (tr.Session != nil) {
-		panic("neural: a transition with sessions among others without")
-	}
-	if err := p.history.Add(onlyChosen(tr)); err != nil {
-		return err
 	}
 	if p.steps++; p.steps%int64(p.settings.UpdateEvery) != 0 {
 		return nil

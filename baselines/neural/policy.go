@@ -183,8 +183,6 @@ type saved struct {
 	Network        [][]float32
 	Streams        []streams
 	History        pgcr.Kept
-	Learned        bool // whether there was a step
-	Sessions       bool // whether steps had sessions
 }
 
 // Save implements envs.Saver: the network, Adam's moments, the counts, the random streams and the
@@ -194,7 +192,7 @@ func (p *Policy) Save(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := saved{p.steps, p.updates, network, p.streams, p.history.Kept(), p.learn != nil, p.learn != nil && p.learn.sessions}
+	s := saved{p.steps, p.updates, network, p.streams, p.history.Kept()}
 	return envs.WriteState(w, p.declared, p.spec, p.Runs(), s)
 }
 
@@ -204,15 +202,8 @@ func (p *Policy) Load(r io.Reader) error {
 	if err := envs.ReadState(r, p.declared, p.spec, p.Runs(), &s); err != nil {
 		return err
 	}
-	var learn *learner
-	if s.Learned {
-		var err error
-		if learn, err = newLearner(p, s.Sessions); err != nil {
-			return err
-		}
-	}
 	p.network.Restore(s.Network)
 	p.history.Restore(s.History)
-	p.steps, p.updates, p.streams, p.learn = s.Steps, s.Updates, s.Streams, learn
+	p.steps, p.updates, p.streams, p.learn = s.Steps, s.Updates, s.Streams, nil
 	return nil
 }
