@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -46,9 +47,8 @@ type Diagnostics struct {
 	Entropy                       float64 // of the probabilities of the last decision, in nats
 }
 
-// New implements envs.Algorithm; the policy is an *Agent. It returns an error
-// that names the field when a setting is out of bounds, and when there is no
-// seed or no backend.
+// New implements envs.Algorithm; the policy is an *Agent. It is an error, which
+// names the field, when a setting is out of bounds, and without seed or backend.
 func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	c = c.withDefaults()
 	if err := cmp.Or(spec.Validate(), c.validate()); err != nil {
@@ -57,8 +57,7 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	if len(seeds) == 0 {
 		return nil, errors.New("pgcr: no seeds, want one a run")
 	}
-	a := &Agent{config: c, spec: spec, backend: c.Backend}
-	var err error
+	a, err := &Agent{config: c, spec: spec, backend: c.Backend}, error(nil)
 	if a.backend == nil {
 		if a.backend, err = OpenBackend(""); err != nil {
 			return nil, err
@@ -68,13 +67,9 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a.critic = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
 	a.replay = NewReplay(spec, len(seeds), c.Capacity, c.Discount)
 	for _, seed := range seeds {
-		a.streams = append(a.streams, streams{
-			Act:       envs.NewSource(seed, "pgcr/act"),
-			ActMask:   envs.NewSource(seed, "pgcr/act-dropout"),
-			Batch:     envs.NewSource(seed, "pgcr/replay"),
-			BatchMask: envs.NewSource(seed, "pgcr/update-dropout"),
-			Resample:  envs.NewSource(seed, "pgcr/resample"),
-		})
+		source := func(role string) *rand.PCG { return envs.NewSource(seed, "pgcr/"+role) }
+		a.streams = append(a.streams, streams{Act: source("act"), ActMask: source("act-dropout"),
+			Batch: source("replay"), BatchMask: source("update-dropout"), Resample: source("resample")})
 	}
 	a.policy, err = NewExec(a.backend, func(in []*Node) *Node {
 		k := len(in) - 4
@@ -104,15 +99,11 @@ func (a *Agent) Steps() int64 { return a.steps }
 // Diagnostics returns what the last update and the last decision were like.
 func (a *Agent) Diagnostics() Diagnostics { return a.diagnostics }
 
-// Weights returns copies of the parameters of actor and critic, in the order and
-// the shapes of Network.Shapes.
+// Weights returns copies of the weights of both networks, as Network.Shapes has them.
 func (a *Agent) Weights() (actor, critic [][]float32, err error) {
 	actor, err = a.actor.Values()
-	if err != nil {
-		return nil, nil, err
-	}
-	critic, err = a.critic.Values()
-	return actor[:len(actor)/3], critic[:len(critic)/3], err
+	critic, err2 := a.critic.Values()
+	return actor[:len(actor)/3], critic[:len(critic)/3], errors.Join(err, err2)
 }
 
 // check panics unless an observation and the results of a call have their shapes.
@@ -280,4 +271,43 @@ func (a *Agent) diverged(r int, err error) error {
 	feature, reward := a.replay.Largest(r)
 	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %w (the largest feature seen is %v, the largest reward %v; ActorRate %v, CriticRate %v, kappa %v)",
 		a.updates, err, feature, reward, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
+}
+
+// saved is everything that an agent is made of.
+type saved struct {
+	Steps, Updates int64
+	Actor, Critic  [][]float32
+	Streams        []streams
+	History        Kept
+}
+
+// Save implements envs.Saver: both networks, Adam's moments, the counts, every random
+// stream and the history. It is an error when a weight is not finite.
+func (a *Agent) Save(w io.Writer) error {
+	actor, err := a.actor.Values()
+	critic, err2 := a.critic.Values()
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	for _, values := range slices.Concat(actor, critic) {
+		for i, v := range values {
+			if v-v != 0 {
+				return a.diverged(i/(len(values)/a.Runs()), fmt.Errorf("a weight is %v", v))
+			}
+		}
+	}
+	return envs.WriteState(w, a.config, a.spec, a.Runs(), saved{a.steps, a.updates, actor, critic, a.streams, a.replay.Kept()})
+}
+
+// Load implements envs.Saver.
+func (a *Agent) Load(r io.Reader) error {
+	var s saved
+	if err := envs.ReadState(r, a.config, a.spec, a.Runs(), &s); err != nil {
+		return err
+	}
+	a.actor.Restore(s.Actor)
+	a.critic.Restore(s.Critic)
+	a.steps, a.updates, a.streams, a.learn = s.Steps, s.Updates, s.Streams, nil
+	a.replay.Restore(s.History)
+	return nil
 }

@@ -43,12 +43,10 @@ func (l *learner) update(a *Agent) error {
 	if err != nil {
 		return err
 	}
-	var mean [4]float64 // over runs
-	for i, t := range results {
-		mean[i] = float64(tensors.ToScalar[float32](t)) / float64(a.Runs())
-	}
+	mean := func(i int) float64 { return float64(tensors.ToScalar[float32](results[i])) / float64(a.Runs()) }
 	d := &a.diagnostics
-	d.CriticLoss, d.ActorLoss, d.CriticGradient, d.ActorGradient = mean[0], mean[1], math.Sqrt(mean[2]), math.Sqrt(mean[3])
+	d.CriticLoss, d.ActorLoss = mean(0), mean(1)
+	d.CriticGradient, d.ActorGradient = math.Sqrt(mean(2)), math.Sqrt(mean(3))
 	return nil
 }
 
@@ -88,9 +86,9 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 			}
 		}
 	}
-	inputs := []*tensors.Tensor{Columns(contexts, runs, k, d), tensors.FromFlatDataAndDimensions(sets, runs, l.n, b*m),
-		tensor(absent, runs, l.n, b, m), Columns(chosen, runs, b, d), tensor(reward, runs, b), tensor(ready, runs, b),
-		tensor(mask, runs, 1, len(mask)/runs), scalar(c.Greed.At(a.steps)), scalar(c.ActorRate), scalar(c.CriticRate), scalar(float64(a.updates))}
+	inputs := []*tensors.Tensor{Columns(contexts, runs, k, d), tensor(sets, runs, l.n, b*m), tensor(absent, runs, l.n, b, m),
+		Columns(chosen, runs, b, d), tensor(reward, runs, b), tensor(ready, runs, b), tensor(mask, runs, 1, len(mask)/runs),
+		scalar(c.Greed.At(a.steps)), scalar(c.ActorRate), scalar(c.CriticRate), scalar(float64(a.updates))}
 	if l.sarsa {
 		inputs = append(inputs, Columns(next, runs, b, d), tensor(discount, runs, b))
 	}
@@ -99,7 +97,7 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 
 // resample draws the N sets of each step of a run's batch jointly (sections 3.2
 // and 5.1). It returns the contexts that they are made of and which of them stands
-// at each place, [N*B*M]: every set has the size of its step, and -1 behind.
+// at each place, [N, B, M]: every set has the size of its step, and -1 behind.
 //
 // In a bandit the candidates of all steps of the batch are permuted at random and
 // cut into sets, N times: each context is in N sets, with M-1 others that are a
@@ -108,7 +106,7 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 // of that step.
 func (l *learner) resample(a *Agent, r int, steps []int, rng *rand.Rand) (contexts []offer, places []int) {
 	rp, m := a.replay, a.spec.Candidates
-	var slots []int // the places with a context, of those of one resampling, [B*M]
+	var slots []int // the places of one resampling, [B, M], that have a context
 	for i, step := range steps {
 		for j := range int(rp.step(r, step).Size) {
 			slots = append(slots, i*m+j)
@@ -128,13 +126,13 @@ func (l *learner) resample(a *Agent, r int, steps []int, rng *rand.Rand) (contex
 			}
 		default:
 			order := rng.Perm(len(slots))
-			if n > 0 && l.shared { // the contexts are there
+			if n > 0 && l.shared { // the contexts are those of n = 0
 				for i, slot := range slots {
 					places[slot] = order[i]
 				}
 				continue
 			}
-			for i, slot := range slots {
+			for i, slot := range slots { // what was on offer at another step stands here
 				from := slots[order[i]]
 				contexts = append(contexts, offer{state: steps[slot/m], step: steps[from/m], candidate: from % m})
 			}
@@ -146,7 +144,7 @@ func (l *learner) resample(a *Agent, r int, steps []int, rng *rand.Rand) (contex
 	return contexts, places
 }
 
-func tensor(flat []float32, dims ...int) *tensors.Tensor {
+func tensor[T int32 | float32](flat []T, dims ...int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(flat, dims...)
 }
 

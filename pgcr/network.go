@@ -11,9 +11,9 @@ import (
 // and one output. The actor returns the score s = log mu_theta(c), the critic
 // the action value f_phi(c).
 //
-// Contexts are columns: [R, D+1, n] holds n contexts a run side by side, each
-// with a last feature of 1 that carries the bias of the first layer. Products
-// then need no transposition.
+// Contexts are columns, see Columns: [R, D+1, n] holds n contexts a run side by
+// side, each with a last feature of 1 that carries the bias of the first layer.
+// Products then need no transposition.
 type Network struct {
 	Dim    int   // D, features of a context
 	Hidden []int // units of each hidden layer, at least one layer
@@ -59,10 +59,9 @@ func (n Network) Init(rng *rand.Rand, scale float64) [][]float32 {
 
 // Forward applies the network to contexts, [R, D+1, n], and returns [R, n].
 //
-// mask is Actor-Dropout (section 5.2.2): a factor for each unit of the last
-// hidden layer, [R, 1, H], 0 for a dropped unit and 1/(1-rate) for a kept one. One
-// mask serves all contexts of a run: they are scored by the same sub-network. Nil
-// drops nothing.
+// mask is Actor-Dropout (section 5.2.2): a factor for each unit of the last hidden
+// layer, [R, 1, H], 0 or 1/(1-rate), the same for all contexts of a run. Nil drops
+// nothing.
 func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
 	h := MaxScalar(product(params[0], contexts), 0)
 	for l := 1; l < len(n.Hidden); l++ {

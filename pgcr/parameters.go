@@ -20,8 +20,7 @@ type Parameters struct {
 	tensors []*tensors.Tensor // weights, then m, then v, each in the order of Network.Shapes
 }
 
-// NewParameters draws the initial weights of one run a seed from the stream of
-// that role, with a scale as in Network.Init.
+// NewParameters draws the initial weights of one run a seed, with Network.Init.
 func NewParameters(network Network, scale float64, seeds []uint64, role string) *Parameters {
 	p := &Parameters{Network: network, runs: len(seeds)}
 	count := len(network.Shapes(1))
@@ -40,23 +39,20 @@ func NewParameters(network Network, scale float64, seeds []uint64, role string) 
 
 // Values returns copies of the weights and of both moments, in the order of
 // Network.Shapes each.
-func (p *Parameters) Values() ([][]float32, error) {
-	values := make([][]float32, len(p.tensors))
-	for i, t := range p.tensors {
-		var err error
-		if values[i], err = tensors.CopyFlatData[float32](t); err != nil {
-			return nil, err
-		}
+func (p *Parameters) Values() (values [][]float32, err error) {
+	for _, t := range p.tensors {
+		v, err2 := tensors.CopyFlatData[float32](t)
+		values, err = append(values, v), errors.Join(err, err2)
 	}
-	return values, nil
+	return values, err
 }
 
 // Restore takes over what Values returned.
 func (p *Parameters) Restore(values [][]float32) {
 	dims := p.Network.Shapes(p.runs)
-	p.tensors = make([]*tensors.Tensor, len(values))
+	p.tensors = nil
 	for i, v := range values {
-		p.tensors[i] = tensors.FromFlatDataAndDimensions(v, dims[i%len(dims)]...)
+		p.tensors = append(p.tensors, tensor(v, dims[i%len(dims)]...))
 	}
 }
 
@@ -119,8 +115,8 @@ func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
 					column[i] = run[i*dim+j]
 				}
 			}
-			for i := range part(columns, dim, dim+1) {
-				columns[dim*n+i] = 1 // carries the bias
+			for i := range n { // the last feature carries the bias
+				columns[dim*n+i] = 1
 			}
 		}
 	})

@@ -14,10 +14,8 @@ import (
 // Replay keeps the history of R runs, from which updates draw their batches
 // uniformly and with replacement (section 6.2). Steps are counted from 0.
 //
-// Every run has a history, and draws from it with the generator that the caller
-// passes, so a run does not depend on those beside it. Where observations come
-// with codes, those are kept in place of contexts: a step of a run takes 4*(S+M)
-// bytes and about 24 more, else 4*M*D and 24.
+// Where observations come with codes, those are kept in place of contexts: a step
+// of a run takes 4*(S+M) bytes and about 24 more, else 4*M*D and 24.
 type Replay struct {
 	spec     envs.Spec
 	capacity int     // steps of a run that are kept
@@ -63,10 +61,9 @@ func (p *pages[T]) at(i int) []T {
 	return part(p.Pages[i/pageRows], i%pageRows, pageRows)
 }
 
-// NewReplay returns an empty history of that many runs, which keeps the last
-// capacity steps of each, or all where that is 0. gamma is the discount factor:
-// above 0 a step of a session can be learned from once the next one is known,
-// since the target of Sarsa (22) needs it.
+// NewReplay returns an empty history, which keeps the last capacity steps of each
+// run, or all where that is 0. With a gamma above 0 a step of a session can be
+// learned from once the next one is known, which the target (22) needs.
 func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
 	rp := &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), runs: make([]history, runs)}
 	for r := range rp.runs {
@@ -186,10 +183,9 @@ func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
 // step returns what is kept of a step.
 func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[step%rp.capacity] }
 
-// Recall writes the context that was chosen at a step of run r to chosen, [D], and
-// returns the reward and the discount, gamma included. Unless next is nil, it
-// writes to it the context that was chosen at the next step of the session, for
-// which the step itself stands where the discount is 0.
+// Recall returns the reward and the discount, gamma included, of a step of run r. It
+// writes to chosen, [D], the context that was chosen and to next, unless that is
+// nil, the one chosen at the next step of the session, where the discount is not 0.
 func (rp *Replay) Recall(chosen, next []float32, r, step int) (reward, discount float32) {
 	s := rp.step(r, step)
 	rp.joined(chosen, r, offer{step, step, int(s.Chosen)})
