@@ -16,9 +16,9 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Agent is the live policy of the paper (section 5): an actor that chooses, a
-// critic that it learns from, and the history of both, for R runs at once.
-// It is not safe for concurrent use; Agents are independent of each other.
+// Agent is the live policy of the paper (section 5): an actor that chooses, a critic that it learns
+// from, and the history of both, for R runs at once. It is not safe for concurrent use; Agents are
+// independent of each other.
 type Agent struct {
 	config  Config
 	spec    envs.Spec
@@ -47,8 +47,8 @@ type Diagnostics struct {
 	Entropy                       float64 // of the probabilities of the last decision, in nats
 }
 
-// New implements envs.Algorithm; the policy is an *Agent. It is an error, which
-// names the field, when a setting is out of bounds, and without seed or backend.
+// New implements envs.Algorithm; the policy is an *Agent. It is an error, which names the field,
+// when a setting is out of bounds, and without seed or backend.
 func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	c = c.withDefaults()
 	if err := cmp.Or(spec.Validate(), c.validate()); err != nil {
@@ -114,8 +114,7 @@ func (a *Agent) check(obs envs.Observation, results, want int) {
 	}
 }
 
-// Act samples an action for each run from the policy (13), under one fresh
-// dropout mask a run.
+// Act samples an action for each run from the policy (13), under one fresh dropout mask a run.
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
 	a.check(obs, len(dst), a.Runs())
 	mask := make([]float32, a.Runs()*a.actor.Network.last())
@@ -153,8 +152,8 @@ func sample(p []float32, u float64) (last int) {
 	return last // where rounding left the sum a little below u, too
 }
 
-// evaluate runs a graph on the candidates of a step and returns its result, [R, M].
-// A number that is not finite is an envs.RunError.
+// evaluate runs a graph on the candidates of a step and returns its result, [R, M]. A number that
+// is not finite is an envs.RunError.
 func (a *Agent) evaluate(what string, exec *Exec, weights []any, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
 	if err := obs.Finite(); err != nil {
 		return nil, err
@@ -188,13 +187,12 @@ func (a *Agent) probabilities(obs envs.Observation, mask []float32) ([]float32, 
 		tensor(absent, runs, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
 }
 
-// enumerated is the largest last layer whose dropout masks Probabilities adds up
-// one by one; of larger ones it draws 1<<enumerated masks.
+// enumerated is the largest last layer whose dropout masks Probabilities adds up one by one; of
+// larger ones it draws 1<<enumerated masks.
 const enumerated = 10
 
-// Probabilities implements envs.Probable. With Actor-Dropout it is the mean over
-// masks: over all of them where the last hidden layer has up to 10 units, else
-// over 1,024 that are drawn.
+// Probabilities implements envs.Probable. With Actor-Dropout it is the mean over masks: over all of
+// them where the last hidden layer has up to 10 units, else over 1,024 that are drawn.
 func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 	a.check(obs, len(dst), a.Runs()*a.spec.Candidates)
 	clear(dst)
@@ -226,8 +224,8 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 	return nil
 }
 
-// Values writes the critic's estimate f(c) of the value of each candidate to
-// dst, [R, M], NaN beyond the size of a set.
+// Values writes the critic's estimate f(c) of the value of each candidate to dst, [R, M], NaN
+// beyond the size of a set.
 func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	m := a.spec.Candidates
 	a.check(obs, len(dst), a.Runs()*m)
@@ -241,8 +239,7 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	return err
 }
 
-// Update appends the step to the history and, every UpdateEvery steps, learns
-// from batches of it.
+// Update appends the step to the history and, every UpdateEvery steps, learns from batches of it.
 func (a *Agent) Update(tr envs.Transition) (err error) {
 	tr.Check(a.spec, a.Runs())
 	if err := tr.Finite(); err != nil {
@@ -281,8 +278,8 @@ type saved struct {
 	History        Kept
 }
 
-// Save implements envs.Saver: both networks, Adam's moments, the counts, every random
-// stream and the history. It is an error when a weight is not finite.
+// Save implements envs.Saver: both networks, Adam's moments, the counts, every random stream and
+// the history. It is an error when a weight is not finite.
 func (a *Agent) Save(w io.Writer) error {
 	actor, err := a.actor.Values()
 	critic, err2 := a.critic.Values()

@@ -10,12 +10,12 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// OpenBackend opens a GoMLX backend by a configuration as GOMLX_BACKEND has it,
-// such as "go" or "xla:cpu". "" is what GOMLX_BACKEND says or, where it says
-// nothing, the backend that the program links; it is opened once and shared.
+// OpenBackend opens a GoMLX backend by a configuration as GOMLX_BACKEND has it, such as "go" or
+// "xla:cpu". "" is what GOMLX_BACKEND says or, where it says nothing, the backend that the program
+// links; it is opened once and shared.
 //
-// The Go backend is always opened as "go:ops_sequential": its own default can
-// block for ever in graphs that hold several runs.
+// The Go backend is always opened as "go:ops_sequential": its own default can block for ever in
+// graphs that hold several runs.
 func OpenBackend(config string) (compute.Backend, error) {
 	if config == "" {
 		return sharedBackend()

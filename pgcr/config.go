@@ -9,9 +9,8 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// Config declares the algorithm of the paper. The zero value is PGCR with the
-// networks and batches of section 6.2, and without its two heuristics, which
-// Greed and Dropout switch on.
+// Config declares the algorithm of the paper. The zero value is PGCR with the networks and batches
+// of section 6.2, and without its two heuristics, which Greed and Dropout switch on.
 type Config struct {
 	Hidden     []int   // units of the hidden layers of actor and critic; default 10
 	ActorRate  float64 // Adam's learning rate of the actor; default 0.01
@@ -33,12 +32,12 @@ type Config struct {
 	Backend compute.Backend `json:"-"` // runs the graphs; default: what OpenBackend("") returns
 }
 
-// OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets are
-// those that were on offer.
+// OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets are those that were
+// on offer.
 const OwnSets = -1
 
-// Paper returns the setting of the paper's toy experiments (section 6.2), with the
-// Actor-Dropout that it recommends (section 5.2.2). Learning rates are ours.
+// Paper returns the setting of the paper's toy experiments (section 6.2), with the Actor-Dropout
+// that it recommends (section 5.2.2). Learning rates are ours.
 func Paper() Config { return Config{Dropout: 0.5} }
 
 func (c Config) withDefaults() Config {
@@ -53,8 +52,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// MarshalJSON writes the settings with the defaults filled in, so that a
-// recorded declaration says what was run.
+// MarshalJSON writes the settings with the defaults filled in, so that a recorded declaration says
+// what was run.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	return json.Marshal(plain(c.withDefaults()))

@@ -4,14 +4,14 @@
 //	Policy Gradients for Contextual Recommendations. WWW 2019.
 //	https://doi.org/10.1145/3308558.3313616
 //
-// for contextual bandits and for Markov decision processes whose candidates are
-// described by contexts. [Config] declares it, [Config.New] makes an [Agent],
-// which chooses and learns for R independent runs at once.
+// for contextual bandits and for Markov decision processes whose candidates are described by
+// contexts. [Config] declares it, [Config.New] makes an [Agent], which chooses and learns for R
+// independent runs at once.
 //
 // # Where the equations are
 //
-// Each is one function of GoMLX nodes, which GoMLX differentiates; [Update] puts
-// them together, and is what an Agent runs.
+// Each is one function of GoMLX nodes, which GoMLX differentiates; [Update] puts them together, and
+// is what an Agent runs.
 //
 //	symbol          here                      shape         equation
 //	s = log mu(c)   [Network.Forward], actor  [R, n]        (11)
@@ -31,26 +31,25 @@
 //
 // # Runs
 //
-// The leading axis of every array is runs. Losses are summed over runs, never
-// averaged, and every run draws from separate random streams, so run r of R is
-// what it would be alone: bit for bit on the Go backend, as long as its matrix
-// products take the same kernel whatever R is (those of the toy problems do).
+// The leading axis of every array is runs. Losses are summed over runs, never averaged, and every
+// run draws from separate random streams, so run r of R is what it would be alone: bit for bit on
+// the Go backend, as long as its matrix products take the same kernel whatever R is (those of the
+// toy problems do).
 //
 // # Deviations from the paper
 //
-//   - Scores are logarithms: the network returns s = log mu, so that mu is
-//     positive whatever the weights are, and nothing underflows.
-//   - Resampled sets are drawn jointly. The others of every context are still
-//     draws from all contexts seen, as (21) asks, but the probabilities of a set sum
-//     to 1. Without that an offset of f is noise, and the actor's update has many
-//     times the variance of vanilla policy gradient.
-//   - With states, the contexts of a set are those seen in the same session, joined
-//     with the state of the drawn step.
+//   - Scores are logarithms: the network returns s = log mu, so that mu is positive whatever the
+//     weights are, and nothing underflows.
+//   - Resampled sets are drawn jointly. The others of every context are still draws from all
+//     contexts seen, as (21) asks, but the probabilities of a set sum to 1. Without that an offset
+//     of f is noise, and the actor's update has many times the variance of vanilla policy gradient.
+//   - With states, the contexts of a set are those seen in the same session, joined with the state
+//     of the drawn step.
 //   - The critic need not be compatible in the sense of theorem 3.
-//   - Time-Dependent Greed has a floor of 1 unless NoFloor is asked for: at t = 0
-//     the paper's mu^(alpha t) has no gradient.
-//   - Actor-Dropout drops units of the last hidden layer, one mask for all
-//     candidates of a decision, and one a run in an update.
-//   - Batches are drawn with replacement from the whole history, from the first
-//     step on, one update a step.
+//   - Time-Dependent Greed has a floor of 1 unless NoFloor is asked for: at t = 0 the paper's
+//     mu^(alpha t) has no gradient.
+//   - Actor-Dropout drops units of the last hidden layer, one mask for all candidates of a
+//     decision, and one a run in an update.
+//   - Batches are drawn with replacement from the whole history, from the first step on, one update
+//     a step.
 package pgcr

@@ -7,29 +7,29 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Absent is added to the score of a place of a set where there is no candidate,
-// and leaves it no probability.
+// Absent is added to the score of a place of a set where there is no candidate, and leaves it no
+// probability.
 const Absent = -1e30
 
-// Probabilities is the policy (13), with Time-Dependent Greed (section 5.2.1),
-// from scores s = log mu:
+// Probabilities is the policy (13), with Time-Dependent Greed (section 5.2.1), from scores s = log
+// mu:
 //
 //	pi_i = mu_i^kappa / sum_j mu_j^kappa = exp(kappa s_i) / sum_j exp(kappa s_j)
 //
-// scores is [..., M], as the result is, and kappa a scalar. The largest score is
-// subtracted first, so that neither large scores nor a large kappa overflow.
+// scores is [..., M], as the result is, and kappa a scalar. The largest score is subtracted first,
+// so that neither large scores nor a large kappa overflow.
 func Probabilities(scores, kappa *Node) *Node {
 	largest := StopGradient(ReduceAndKeep(scores, ReduceMax, -1))
 	return Softmax(Mul(Sub(scores, largest), kappa), -1)
 }
 
-// ResampledProbabilities estimates the marginal probability (14) of contexts: it
-// is (21), the mean of (13) over N sets of the context and M-1 others,
+// ResampledProbabilities estimates the marginal probability (14) of contexts: it is (21), the mean
+// of (13) over N sets of the context and M-1 others,
 //
 //	p̂(c) = 1/N sum_n mu(c)^kappa / (mu(c)^kappa + sum_j mu(c_nj)^kappa)
 //
-// own, [R, B], has the scores of the contexts, and others, [R, N, B, M-1], those of
-// the resampled contexts that each of them meets. The result is [R, B].
+// own, [R, B], has the scores of the contexts, and others, [R, N, B, M-1], those of the resampled
+// contexts that each of them meets. The result is [R, B].
 func ResampledProbabilities(own, others, kappa *Node) *Node {
 	d := others.Shape().Dimensions
 	own = BroadcastToDims(Reshape(own, d[0], 1, d[2], 1), d[0], d[1], d[2], 1)
@@ -42,8 +42,8 @@ func ResampledProbabilities(own, others, kappa *Node) *Node {
 //
 //	r_t + gamma f(s_{t+1}, c_{(t+1)a})
 //
-// All are [R, B]; discount is gamma, or 0 after the last step of an episode. In
-// a bandit the target is the reward.
+// All are [R, B]; discount is gamma, or 0 after the last step of an episode. In a bandit the target
+// is the reward.
 func SarsaTarget(reward, discount, nextValue *Node) *Node {
 	return StopGradient(Add(reward, Mul(discount, nextValue)))
 }
@@ -52,9 +52,9 @@ func SarsaTarget(reward, discount, nextValue *Node) *Node {
 //
 //	L(phi) = 1/B sum_r sum_b p̂(c_rba) delta_rb^2 / 2,  delta = target - f_phi(c_rba)
 //
-// All are [R, B]. weight is p̂ of the chosen contexts, or 1 for the unweighted
-// squared error (17); weight and target are held constant. The sum over runs, not
-// the mean, keeps the gradient of each run what it would be alone.
+// All are [R, B]. weight is p̂ of the chosen contexts, or 1 for the unweighted squared error (17);
+// weight and target are held constant. The sum over runs, not the mean, keeps the gradient of each
+// run what it would be alone.
 func CriticLoss(weight, target, value *Node) *Node {
 	delta := Sub(StopGradient(target), value)
 	batch := value.Shape().Dimensions[1]
@@ -65,24 +65,22 @@ func CriticLoss(weight, target, value *Node) *Node {
 //
 //	L(theta) = -1/B sum_r sum_b 1/N sum_n sum_i p_theta(c_rnbi) f(c_rnbi)
 //
-// over N resampled sets a step of the batch. probabilities is (13) in each set and
-// values is f of its contexts, both [R, N, B, M]; values are held constant. Since
-// every context of the batch is in N of the sets, the inner sums are p̂ of (21)
-// times f, context by context.
+// over N resampled sets a step of the batch. probabilities is (13) in each set and values is f of
+// its contexts, both [R, N, B, M]; values are held constant. Since every context of the batch is in
+// N of the sets, the inner sums are p̂ of (21) times f, context by context.
 func ActorLoss(probabilities, values *Node) *Node {
 	d := probabilities.Shape().Dimensions
 	return DivScalar(ReduceAllSum(Mul(probabilities, StopGradient(values))), -float64(d[1]*d[2]))
 }
 
-// Adam is the step (24) and (26) by the optimiser of Kingma and Ba (2015), with
-// beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8:
+// Adam is the step (24) and (26) by the optimiser of Kingma and Ba (2015), with beta1 = 0.9, beta2
+// = 0.999, epsilon = 1e-8:
 //
 //	m <- beta1 m + (1-beta1) g
 //	v <- beta2 v + (1-beta2) g^2
 //	w <- w - rate m/(1-beta1^t) / (sqrt(v/(1-beta2^t)) + epsilon)
 //
-// rate and t = 1, 2, ..., which counts the updates, are scalars. It returns the
-// successors.
+// rate and t = 1, 2, ..., which counts the updates, are scalars. It returns the successors.
 func Adam(params, m, v, gradients []*Node, rate, t *Node) (params2, m2, v2 []*Node) {
 	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
 	bias1 := Neg(Expm1(MulScalar(t, math.Log(beta1)))) // 1 - beta1^t
@@ -97,12 +95,12 @@ func Adam(params, m, v, gradients []*Node, rate, t *Node) (params2, m2, v2 []*No
 	return params2, m2, v2
 }
 
-// Greed is the schedule of Time-Dependent Greed (section 5.2.1): at step t the
-// score is mu^kappa(t), kappa(t) = clip(Rate*t, Floor, Cap).
+// Greed is the schedule of Time-Dependent Greed (section 5.2.1): at step t the score is
+// mu^kappa(t), kappa(t) = clip(Rate*t, Floor, Cap).
 //
-// The paper's mu^(alpha t) is Greed{Rate: alpha, Floor: NoFloor}. It has no
-// gradient at t = 0, where the policy is uniform whatever the scores are; the
-// default floor of 1 starts from the plain softmax instead.
+// The paper's mu^(alpha t) is Greed{Rate: alpha, Floor: NoFloor}. It has no gradient at t = 0,
+// where the policy is uniform whatever the scores are; the default floor of 1 starts from the plain
+// softmax instead.
 type Greed struct {
 	Rate  float64 // alpha, an increase a step; default 0: kappa is Floor at all times
 	Floor float64 // default 1

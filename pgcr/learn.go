@@ -50,8 +50,8 @@ func (l *learner) update(a *Agent) error {
 	return nil
 }
 
-// draw draws a batch of each run and its resampled sets: the inputs of the graph
-// after the parameters, in the order of Batch.
+// draw draws a batch of each run and its resampled sets: the inputs of the graph after the
+// parameters, in the order of Batch.
 func (l *learner) draw(a *Agent) []*tensors.Tensor {
 	c, rp, runs, b, m, d := a.config, a.replay, a.Runs(), a.config.BatchSize, a.spec.Candidates, a.spec.Dim
 	k := b * m // contexts of a run
@@ -95,15 +95,14 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 	return inputs
 }
 
-// resample draws the N sets of each step of a run's batch jointly (sections 3.2
-// and 5.1). It returns the contexts that they are made of and which of them stands
-// at each place, [N, B, M]: every set has the size of its step, and -1 behind.
+// resample draws the N sets of each step of a run's batch jointly (sections 3.2 and 5.1). It
+// returns the contexts that they are made of and which of them stands at each place, [N, B, M]:
+// every set has the size of its step, and -1 behind.
 //
-// In a bandit the candidates of all steps of the batch are permuted at random and
-// cut into sets, N times: each context is in N sets, with M-1 others that are a
-// draw from all contexts seen. In sessions the contexts of a set are drawn without
-// replacement from those seen in the session of its step and joined with the state
-// of that step.
+// In a bandit the candidates of all steps of the batch are permuted at random and cut into sets, N
+// times: each context is in N sets, with M-1 others that are a draw from all contexts seen. In
+// sessions the contexts of a set are drawn without replacement from those seen in the session of
+// its step and joined with the state of that step.
 func (l *learner) resample(a *Agent, r int, steps []int, rng *rand.Rand) (contexts []offer, places []int) {
 	rp, m := a.replay, a.spec.Candidates
 	var slots []int // the places of one resampling, [B, M], that have a context

@@ -7,22 +7,20 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Network is the shape of the multi-layer perceptrons of section 6: ReLU layers
-// and one output. The actor returns the score s = log mu_theta(c), the critic
-// the action value f_phi(c).
+// Network is the shape of the multi-layer perceptrons of section 6: ReLU layers and one output. The
+// actor returns the score s = log mu_theta(c), the critic the action value f_phi(c).
 //
-// Contexts are columns, see Columns: [R, D+1, n] holds n contexts a run side by
-// side, each with a last feature of 1 that carries the bias of the first layer.
-// Products then need no transposition.
+// Contexts are columns, see Columns: [R, D+1, n] holds n contexts a run side by side, each with a
+// last feature of 1 that carries the bias of the first layer. Products then need no transposition.
 type Network struct {
 	Dim    int   // D, features of a context
 	Hidden []int // units of each hidden layer, at least one layer
 	Bias   bool  // whether the output has one; a score needs none, since only differences count
 }
 
-// Shapes returns the dimensions of each parameter for R runs: the first layer
-// [R, H, D+1], further layers [R, H', H] and [R, H', 1], the output weights
-// [R, 1, H], and the output bias [R, 1, 1] if there is one.
+// Shapes returns the dimensions of each parameter for R runs: the first layer [R, H, D+1], further
+// layers [R, H', H] and [R, H', 1], the output weights [R, 1, H], and the output bias [R, 1, 1] if
+// there is one.
 func (n Network) Shapes(runs int) [][]int {
 	dims := [][]int{{runs, n.Hidden[0], n.Dim + 1}}
 	for l := 1; l < len(n.Hidden); l++ {
@@ -38,8 +36,8 @@ func (n Network) Shapes(runs int) [][]int {
 // last returns H of the last hidden layer, the length of a dropout mask.
 func (n Network) last() int { return n.Hidden[len(n.Hidden)-1] }
 
-// Init draws the initial parameters of one run on the host, uniformly within
-// scale over the square root of a unit's inputs, in the order of Shapes.
+// Init draws the initial parameters of one run on the host, uniformly within scale over the square
+// root of a unit's inputs, in the order of Shapes.
 func (n Network) Init(rng *rand.Rand, scale float64) [][]float32 {
 	var params [][]float32
 	inputs := n.Dim
@@ -59,9 +57,8 @@ func (n Network) Init(rng *rand.Rand, scale float64) [][]float32 {
 
 // Forward applies the network to contexts, [R, D+1, n], and returns [R, n].
 //
-// mask is Actor-Dropout (section 5.2.2): a factor for each unit of the last hidden
-// layer, [R, 1, H], 0 or 1/(1-rate), the same for all contexts of a run. Nil drops
-// nothing.
+// mask is Actor-Dropout (section 5.2.2): a factor for each unit of the last hidden layer, [R, 1,
+// H], 0 or 1/(1-rate), the same for all contexts of a run. Nil drops nothing.
 func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
 	h := MaxScalar(product(params[0], contexts), 0)
 	for l := 1; l < len(n.Hidden); l++ {
@@ -83,8 +80,8 @@ func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
 // product multiplies [R, a, b] by [R, b, c], run by run.
 func product(a, b *Node) *Node { return DotGeneral(a, []int{2}, []int{0}, b, []int{1}, []int{0}) }
 
-// drop writes a dropout mask: each factor is 0 with probability rate, else
-// 1/(1-rate). At rate 0 it draws nothing.
+// drop writes a dropout mask: each factor is 0 with probability rate, else 1/(1-rate). At rate 0 it
+// draws nothing.
 func drop(mask []float32, rate float64, rng *rand.Rand) {
 	keep := float32(1 / (1 - rate))
 	for i := range mask {

@@ -11,8 +11,8 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Parameters holds the weights of one network for R runs, and Adam's moments,
-// where the backend computes.
+// Parameters holds the weights of one network for R runs, and Adam's moments, where the backend
+// computes.
 type Parameters struct {
 	Network Network
 
@@ -37,8 +37,7 @@ func NewParameters(network Network, scale float64, seeds []uint64, role string) 
 	return p
 }
 
-// Values returns copies of the weights and of both moments, in the order of
-// Network.Shapes each.
+// Values returns copies of the weights and of both moments, in the order of Network.Shapes each.
 func (p *Parameters) Values() (values [][]float32, err error) {
 	for _, t := range p.tensors {
 		v, err2 := tensors.CopyFlatData[float32](t)
@@ -66,8 +65,8 @@ func arguments(all []*tensors.Tensor) (args []any) {
 	return args
 }
 
-// Nodes takes weights and moments from the front of the inputs of a graph that
-// Train runs, and returns the rest.
+// Nodes takes weights and moments from the front of the inputs of a graph that Train runs, and
+// returns the rest.
 func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 	n := len(p.tensors) / 3
 	return State{p.Network, inputs[:n], inputs[n : 2*n], inputs[2*n : 3*n]}, inputs[3*n:]
@@ -82,9 +81,8 @@ func Call(exec *graph.Exec, weights []any, inputs ...*tensors.Tensor) (results [
 	return results, err
 }
 
-// Train runs a graph that takes weights and moments of some networks before its
-// inputs and returns their successors before its results. The successors take
-// their places.
+// Train runs a graph that takes weights and moments of some networks before its inputs and returns
+// their successors before its results. The successors take their places.
 func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
 	var args []any
 	for _, p := range networks {
@@ -102,8 +100,8 @@ func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) 
 	return results, err
 }
 
-// Columns makes the input of a graph that Network takes, [R, D+1, n], of contexts
-// in rows, [R, n, D].
+// Columns makes the input of a graph that Network takes, [R, D+1, n], of contexts in rows, [R, n,
+// D].
 func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
 	t := tensors.FromShape(shapes.Make(dtypes.Float32, runs, dim+1, n))
 	tensors.MustMutableFlatData(t, func(flat []float32) {

@@ -11,11 +11,11 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Replay keeps the history of R runs, from which updates draw their batches
-// uniformly and with replacement (section 6.2). Steps are counted from 0.
+// Replay keeps the history of R runs, from which updates draw their batches uniformly and with
+// replacement (section 6.2). Steps are counted from 0.
 //
-// Where observations come with codes, those are kept in place of contexts: a step
-// of a run takes 4*(S+M) bytes and about 24 more, else 4*M*D and 24.
+// Where observations come with codes, those are kept in place of contexts: a step of a run takes
+// 4*(S+M) bytes and about 24 more, else 4*M*D and 24.
 type Replay struct {
 	spec     envs.Spec
 	capacity int     // steps of a run that are kept
@@ -61,9 +61,9 @@ func (p *pages[T]) at(i int) []T {
 	return part(p.Pages[i/pageRows], i%pageRows, pageRows)
 }
 
-// NewReplay returns an empty history, which keeps the last capacity steps of each
-// run, or all where that is 0. With a gamma above 0 a step of a session can be
-// learned from once the next one is known, which the target (22) needs.
+// NewReplay returns an empty history, which keeps the last capacity steps of each run, or all where
+// that is 0. With a gamma above 0 a step of a session can be learned from once the next one is
+// known, which the target (22) needs.
 func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
 	rp := &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), runs: make([]history, runs)}
 	for r := range rp.runs {
@@ -72,8 +72,8 @@ func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
 	return rp
 }
 
-// Add appends one step of all runs. It returns an error when the history is one
-// of other codes, or of contexts where these are codes.
+// Add appends one step of all runs. It returns an error when the history is one of other codes, or
+// of contexts where these are codes.
 func (rp *Replay) Add(tr envs.Transition) error {
 	if err := rp.accept(tr); err != nil {
 		return err
@@ -158,8 +158,8 @@ func (h *history) kept(steps []int32) []int32 {
 	return steps
 }
 
-// Draw draws a batch of steps of run r that can be learned from into dst, and
-// reports whether there is one.
+// Draw draws a batch of steps of run r that can be learned from into dst, and reports whether there
+// is one.
 func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
 	h := &rp.runs[r]
 	if h.Visits == nil && h.Count > 0 {
@@ -183,9 +183,9 @@ func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
 // step returns what is kept of a step.
 func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[step%rp.capacity] }
 
-// Recall returns the reward and the discount, gamma included, of a step of run r. It
-// writes to chosen, [D], the context that was chosen and to next, unless that is
-// nil, the one chosen at the next step of the session, where the discount is not 0.
+// Recall returns the reward and the discount, gamma included, of a step of run r. It writes to
+// chosen, [D], the context that was chosen and to next, unless that is nil, the one chosen at the
+// next step of the session, where the discount is not 0.
 func (rp *Replay) Recall(chosen, next []float32, r, step int) (reward, discount float32) {
 	s := rp.step(r, step)
 	rp.joined(chosen, r, offer{step, step, int(s.Chosen)})
@@ -198,8 +198,8 @@ func (rp *Replay) Recall(chosen, next []float32, r, step int) (reward, discount 
 	return s.Reward, s.Discount
 }
 
-// offer is a candidate that was on offer at some step, and the step with whose
-// state it is joined: a context that could have been on offer there (section 5.1).
+// offer is a candidate that was on offer at some step, and the step with whose state it is joined:
+// a context that could have been on offer there (section 5.1).
 type offer struct{ state, step, candidate int }
 
 // joined writes such a context to dst.
@@ -220,8 +220,7 @@ func (rp *Replay) item(h *history, o offer) int32 {
 	return codes[len(codes)-rp.spec.Candidates+o.candidate]
 }
 
-// offered appends the candidates of a step, the chosen one first, as Update wants
-// it.
+// offered appends the candidates of a step, the chosen one first, as Update wants it.
 func (rp *Replay) offered(offers []offer, r, step int) []offer {
 	s, first := rp.step(r, step), len(offers)
 	for j := range int(s.Size) {
@@ -232,9 +231,8 @@ func (rp *Replay) offered(offers []offer, r, step int) []offer {
 	return offers
 }
 
-// seen appends different candidates of those that were on offer in the session of
-// a step, as many as were at the step, joined with its state: each from a visit
-// that is drawn uniformly.
+// seen appends different candidates of those that were on offer in the session of a step, as many
+// as were at the step, joined with its state: each from a visit that is drawn uniformly.
 func (rp *Replay) seen(offers []offer, r, step int, rng *rand.Rand) []offer {
 	h, s, first := &rp.runs[r], rp.step(r, step), len(offers)
 	visits := h.kept(h.Visits[s.Session])
@@ -262,8 +260,8 @@ func (rp *Replay) Kept() Kept { return Kept{rp.identity, rp.runs} }
 // Restore makes the history what Kept returned, of as many runs.
 func (rp *Replay) Restore(k Kept) { rp.runs, rp.identity, rp.table = k.Runs, k.Table, nil }
 
-// Largest returns the largest feature and reward that were added to a run, in
-// absolute value, for messages.
+// Largest returns the largest feature and reward that were added to a run, in absolute value, for
+// messages.
 func (rp *Replay) Largest(r int) (feature, reward float32) {
 	return rp.runs[r].LargestFeature, rp.runs[r].LargestReward
 }

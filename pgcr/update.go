@@ -2,8 +2,8 @@ package pgcr
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// Batch is what an update learns from: B steps of each run's history and the
-// candidate sets that were resampled for them, in the order of a graph's inputs.
+// Batch is what an update learns from: B steps of each run's history and the candidate sets that
+// were resampled for them, in the order of a graph's inputs.
 type Batch struct {
 	Contexts *Node // [R, D+1, K], columns; the resampled sets are made of them
 	Sets     *Node // [R, N, B*M] int32: which of the R*K contexts stands at each place of the sets
@@ -22,23 +22,23 @@ type Batch struct {
 	UnweightedCritic bool // 1 in place of p̂ in (23)
 }
 
-// inSets puts a number of each context, [R, K], at the places of the contexts in
-// the resampled sets: [R, N, B, M].
+// inSets puts a number of each context, [R, K], at the places of the contexts in the resampled
+// sets: [R, N, B, M].
 func (b Batch) inSets(x *Node) *Node {
 	return Reshape(Gather(Reshape(x, -1), InsertAxes(b.Sets, -1)), b.Absent.Shape().Dimensions...)
 }
 
-// Measures are the losses of an update and the squared norms of their gradients,
-// scalars summed over runs.
+// Measures are the losses of an update and the squared norms of their gradients, scalars summed
+// over runs.
 type Measures struct{ CriticLoss, ActorLoss, CriticGradient, ActorGradient *Node }
 
-// Update is one step of the algorithm (section 5.1): the equations (21) to (26)
-// on a batch. It returns the successors of actor and critic.
+// Update is one step of the algorithm (section 5.1): the equations (21) to (26) on a batch. It
+// returns the successors of actor and critic.
 //
-// As in the paper the actor learns from the critic that has already been
-// updated, f_{phi_{t+1}} in (25), and the critic is weighted with the
-// probabilities of the actor before its update. The others of a chosen context, in
-// (21), are those of the sets of its step, but for the first of each set.
+// As in the paper the actor learns from the critic that has already been updated, f_{phi_{t+1}} in
+// (25), and the critic is weighted with the probabilities of the actor before its update. The
+// others of a chosen context, in (21), are those of the sets of its step, but for the first of each
+// set.
 func Update(actor, critic State, b Batch) (actor2, critic2 State, m Measures) {
 	d := b.Absent.Shape().Dimensions
 	runs, batch, candidates := d[0], d[2], d[3]
@@ -63,8 +63,8 @@ func Update(actor, critic State, b Batch) (actor2, critic2 State, m Measures) {
 	return actor2, critic2, m
 }
 
-// State is a network in a graph: its parameters, in the order of Network.Shapes,
-// and the moments of Adam.
+// State is a network in a graph: its parameters, in the order of Network.Shapes, and the moments of
+// Adam.
 type State struct {
 	Network      Network
 	Params, M, V []*Node
@@ -74,8 +74,8 @@ func (s State) forward(contexts, mask *Node) *Node {
 	return s.Network.Forward(s.Params, contexts, mask)
 }
 
-// descend makes Adam's step against the gradient of a loss, and returns the
-// gradient's squared norm.
+// descend makes Adam's step against the gradient of a loss, and returns the gradient's squared
+// norm.
 func (s State) descend(loss, rate, t *Node) (successor State, squared *Node) {
 	gradients := Gradient(loss, s.Params...)
 	s.Params, s.M, s.V = Adam(s.Params, s.M, s.V, gradients, rate, t)
