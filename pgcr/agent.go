@@ -57,7 +57,8 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	if len(seeds) == 0 {
 		return nil, errors.New("pgcr: no seeds, want one a run")
 	}
-	a, err := &Agent{config: c, spec: spec, backend: c.Backend}, error(nil)
+	a := &Agent{config: c, spec: spec, backend: c.Backend}
+	var err error
 	if a.backend == nil {
 		if a.backend, err = OpenBackend(""); err != nil {
 			return nil, err

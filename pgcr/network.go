@@ -57,8 +57,8 @@ func (n Network) Init(rng *rand.Rand, scale float64) [][]float32 {
 
 // Forward applies the network to contexts, [R, D+1, n], and returns [R, n].
 //
-// mask is Actor-Dropout (section 5.2.2): a factor for each unit of the last hidden layer, [R, 1,
-// H], 0 or 1/(1-rate), the same for all contexts of a run. Nil drops nothing.
+// mask, [R, 1, H], is Actor-Dropout (section 5.2.2): a factor for each unit of the last hidden
+// layer, 0 or 1/(1-rate), the same for all contexts of a run. Nil drops nothing.
 func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
 	h := MaxScalar(product(params[0], contexts), 0)
 	for l := 1; l < len(n.Hidden); l++ {

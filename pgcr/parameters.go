@@ -20,7 +20,8 @@ type Parameters struct {
 	tensors []*tensors.Tensor // weights, then m, then v, each in the order of Network.Shapes
 }
 
-// NewParameters draws the initial weights of one run a seed, with Network.Init.
+// NewParameters draws the initial weights of one run a seed, with Network.Init and the random
+// stream of that role.
 func NewParameters(network Network, scale float64, seeds []uint64, role string) *Parameters {
 	p := &Parameters{Network: network, runs: len(seeds)}
 	count := len(network.Shapes(1))
@@ -100,8 +101,7 @@ func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) 
 	return results, err
 }
 
-// Columns makes the input of a graph that Network takes, [R, D+1, n], of contexts in rows, [R, n,
-// D].
+// Columns turns contexts in rows, [R, n, D], into the input of Network.Forward, [R, D+1, n].
 func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
 	t := tensors.FromShape(shapes.Make(dtypes.Float32, runs, dim+1, n))
 	tensors.MustMutableFlatData(t, func(flat []float32) {

@@ -72,8 +72,8 @@ func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
 	return rp
 }
 
-// Add appends one step of all runs. It returns an error when the history is one of other codes, or
-// of contexts where these are codes.
+// Add appends one step of all runs. It is an error when the history is one of other codes or of
+// none, or when only one of both has sessions.
 func (rp *Replay) Add(tr envs.Transition) error {
 	if err := rp.accept(tr); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (rp *Replay) Add(tr envs.Transition) error {
 	return nil
 }
 
-// accept notes which codes the history is of.
+// accept checks that a step is of the kind of the history, and notes the codes of the first.
 func (rp *Replay) accept(tr envs.Transition) error {
 	h := &rp.runs[0]
 	switch {
@@ -183,9 +183,9 @@ func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
 // step returns what is kept of a step.
 func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[step%rp.capacity] }
 
-// Recall returns the reward and the discount, gamma included, of a step of run r. It writes to
-// chosen, [D], the context that was chosen and to next, unless that is nil, the one chosen at the
-// next step of the session, where the discount is not 0.
+// Recall returns the reward and the discount, gamma included, of a step of run r. It writes the
+// context that was chosen to chosen, [D], and the one that was chosen at the next step of the
+// session to next, unless that is nil. Where the discount is 0, that is the former.
 func (rp *Replay) Recall(chosen, next []float32, r, step int) (reward, discount float32) {
 	s := rp.step(r, step)
 	rp.joined(chosen, r, offer{step, step, int(s.Chosen)})

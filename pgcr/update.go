@@ -36,9 +36,8 @@ type Measures struct{ CriticLoss, ActorLoss, CriticGradient, ActorGradient *Node
 // returns the successors of actor and critic.
 //
 // As in the paper the actor learns from the critic that has already been updated, f_{phi_{t+1}} in
-// (25), and the critic is weighted with the probabilities of the actor before its update. The
-// others of a chosen context, in (21), are those of the sets of its step, but for the first of each
-// set.
+// (25), and the critic is weighted with the probabilities of the actor before its update. The M-1
+// others of a chosen context, in (21), are the contexts of a set of its step but for the first.
 func Update(actor, critic State, b Batch) (actor2, critic2 State, m Measures) {
 	d := b.Absent.Shape().Dimensions
 	runs, batch, candidates := d[0], d[2], d[3]
@@ -74,8 +73,7 @@ func (s State) forward(contexts, mask *Node) *Node {
 	return s.Network.Forward(s.Params, contexts, mask)
 }
 
-// descend makes Adam's step against the gradient of a loss, and returns the gradient's squared
-// norm.
+// descend makes the step (24) or (26), and returns the squared norm of the gradient of the loss.
 func (s State) descend(loss, rate, t *Node) (successor State, squared *Node) {
 	gradients := Gradient(loss, s.Params...)
 	s.Params, s.M, s.V = Adam(s.Params, s.M, s.V, gradients, rate, t)

@@ -94,12 +94,12 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 		"sessions":   {pgcr.Config{Hidden: []int{4}, BatchSize: 6, Resamples: 2, Discount: .9, ActorRate: 1e-9, CriticRate: 1e-9}, envtest.Chain{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, twin := play(t, c.config, c.problem, seeds(3, 2)), play(t, c.config, c.problem, seeds(3, 2))
+			g, other := play(t, c.config, c.problem, seeds(3, 2)), play(t, c.config, c.problem, seeds(3, 2))
 			g.steps(30)
-			twin.steps(30)
+			other.steps(30)
 			actorBefore, criticBefore := g.values()
 			var inputs []any
-			for _, in := range twin.agent.Drawn() {
+			for _, in := range other.agent.Drawn() {
 				if flat := []float32(nil); in.DType() == tensors.FromScalar(float32(0)).DType() {
 					flat = tensors.MustCopyFlatData[float32](in)
 					wide := make([]float64, len(flat))
