@@ -73,8 +73,8 @@ func ActorLoss(probabilities, values *Node) *Node {
 	return DivScalar(ReduceAllSum(Mul(probabilities, StopGradient(values))), -float64(d[1]*d[2]))
 }
 
-// Adam is the step (24) and (26) by the optimiser of Kingma and Ba (2015), with beta1 = 0.9, beta2
-// = 0.999, epsilon = 1e-8:
+// Adam is the step (24) and (26) by the optimiser of Kingma and Ba (2015), with its defaults
+// beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8:
 //
 //	m <- beta1 m + (1-beta1) g
 //	v <- beta2 v + (1-beta2) g^2
