@@ -227,18 +227,21 @@ func (s *subjects) ownStep(dst []int, _ int) {
 	}
 }
 
-func (s *subjects) independent(dst []int, _ int) {
+// independent draws every other context by itself. A context does not meet itself.
+func (s *subjects) independent(dst []int, x int) {
 	for k := range dst {
-		dst[k] = s.rng.IntN(theoryPool * s.m)
+		dst[k] = x
+		for dst[k] == x {
+			dst[k] = s.rng.IntN(theoryPool * s.m)
+		}
 	}
 }
 
-// joint draws a batch that context x belongs to and, for each set, M-1 of its
-// other contexts without replacement: what a permutation that is cut into sets
-// gives to one context.
+// joint draws a batch in which context x takes the place of another one, so that
+// its companions are drawn, too, and, for each set, M-1 of the batch's other contexts
+// without replacement: what a permutation that is cut into sets gives to one context.
 func (s *subjects) joint(dst []int, x int) {
 	batch := s.batch()
-	batch[0] = x / s.m
 	for k := range dst {
 		set := dst[k/(s.m-1)*(s.m-1) : k]
 		for {
