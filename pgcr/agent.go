@@ -280,7 +280,7 @@ type saved struct {
 }
 
 // Save implements envs.Saver: both networks, Adam's moments, the counts, every random stream and
-// the history. It is an error when a weight is not finite.
+// the history. It is an error when a weight or a moment is not finite.
 func (a *Agent) Save(w io.Writer) error {
 	actor, err := a.actor.Values()
 	critic, err2 := a.critic.Values()

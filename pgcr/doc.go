@@ -43,7 +43,7 @@
 //   - Resampled sets are drawn jointly. The others of every context are still draws from all
 //     contexts seen, as (21) asks, but the probabilities of a set sum to 1. Without that an offset
 //     of f is noise, and the actor's update has many times the variance of vanilla policy gradient.
-//   - With states, the contexts of a set are those seen in the same session, joined with the state
+//   - In sessions, the contexts of a set are those seen in the same session, joined with the state
 //     of the drawn step.
 //   - The critic need not be compatible in the sense of theorem 3.
 //   - Time-Dependent Greed has a floor of 1 unless NoFloor is asked for: at t = 0 the paper's

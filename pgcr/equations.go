@@ -66,8 +66,8 @@ func CriticLoss(weight, target, value *Node) *Node {
 //	L(theta) = -1/B sum_r sum_b 1/N sum_n sum_i p_theta(c_rnbi) f(c_rnbi)
 //
 // over N resampled sets a step of the batch. probabilities is (13) in each set and values is f of
-// its contexts, both [R, N, B, M]; values are held constant. Since every context of the batch is in
-// N of the sets, the inner sums are p̂ of (21) times f, context by context.
+// its contexts, both [R, N, B, M]; values are held constant. In a bandit every context of the batch
+// is in N of the sets, so the inner sums are p̂ of (21) times f, context by context.
 func ActorLoss(probabilities, values *Node) *Node {
 	d := probabilities.Shape().Dimensions
 	return DivScalar(ReduceAllSum(Mul(probabilities, StopGradient(values))), -float64(d[1]*d[2]))

@@ -97,7 +97,7 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 
 // resample draws the N sets of each step of a run's batch jointly (sections 3.2 and 5.1). It
 // returns the contexts that they are made of and which of them stands at each place, [N, B, M]:
-// every set has the size of its step, and -1 behind.
+// every set has the size of its step, and -1 at the places beyond it.
 //
 // In a bandit the candidates of all steps of the batch are permuted at random and cut into sets, N
 // times: each context is in N sets, with M-1 others that are a draw from all contexts seen. In

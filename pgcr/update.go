@@ -38,6 +38,7 @@ type Measures struct{ CriticLoss, ActorLoss, CriticGradient, ActorGradient *Node
 // As in the paper the actor learns from the critic that has already been updated, f_{phi_{t+1}} in
 // (25), and the critic is weighted with the probabilities of the actor before its update. The M-1
 // others of a chosen context, in (21), are the contexts of a set of its step but for the first.
+// In a bandit the chosen context is itself among them in (M-1)/(B*M) of the resampled sets.
 func Update(actor, critic State, b Batch) (actor2, critic2 State, m Measures) {
 	d := b.Absent.Shape().Dimensions
 	runs, batch, candidates := d[0], d[2], d[3]
