@@ -1,5 +1,5 @@
 // Package envs defines the decision protocol of contextual recommendation and
-// holds the toy problems of the paper, which speak it.
+// holds the toy problems of the paper, which follow it.
 //
 // # Words
 //
@@ -35,7 +35,7 @@
 //
 // A run depends on its seed alone: 20 runs in one environment are 7 and 13 in
 // two, bit for bit. Problem and policy draw from separate random streams
-// (NewRand), and the contexts and the luck of a bandit's step do not depend on
+// (NewRand), and the contexts and the noise of a bandit's step do not depend on
 // the actions. So algorithms with equal seeds are compared in pairs.
 //
 // # A new problem

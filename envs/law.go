@@ -15,7 +15,7 @@ type Law struct {
 	Offer func(contexts []float32, rng *rand.Rand) int
 
 	// Reward draws R(c), the reward of a context, [D]. rng begins at the same
-	// point for all candidates of a step, so they share the luck of the step.
+	// point for all candidates of a step, so they share the noise of the step.
 	Reward func(context []float32, rng *rand.Rand) float64
 
 	// Expected is the mean of Reward for a context, [D].

@@ -64,8 +64,8 @@ func (s Settings) check() error {
 	return nil
 }
 
-// Greedy always chooses the candidate with the largest value. Candidates with equal values are
-// drawn for uniformly. It is not in the paper, but with contexts that are new at every step it is a
+// Greedy always chooses the candidate with the largest value, and among equal ones it draws
+// uniformly. It is not in the paper, but with contexts that are new at every step it is a
 // strong baseline: the contexts explore for it.
 type Greedy struct{ Settings }
 

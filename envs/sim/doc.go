@@ -17,8 +17,8 @@
 // environment's [envs.Oracle]. Both are cumulated and kept run by run.
 //
 // Run r depends on the experiment and on r alone. Workers, stacks and shards
-// never change a curve by a bit, if problem and algorithm keep the contract of
-// package envs and one build of the program plays on one backend.
+// ([Options]) never change a curve by a bit, if problem and algorithm keep the
+// contract of package envs and one build of the program plays on one backend.
 //
 // # Stored results
 //
@@ -28,9 +28,9 @@
 // stale: the entry is played again, and [Status] names it. Changed code that makes
 // no difference in these steps is not noticed: remove the file then.
 //
-// Finished stacks of runs are kept at once as part files, and an entry whose runs
-// are all finished as one result file: after Ctrl-C or kill -9 the next Run goes
-// on. Several machines share an experiment and a folder by [Options].Shard. The
-// one that finds the parts of all runs makes the result of them; two that find
-// them at the same time write the same file.
+// Finished stacks (runs that are played together) are kept at once as part files,
+// and an entry whose runs are all finished as one result file: after Ctrl-C or
+// kill -9 the next Run goes on. Several machines share an experiment and a folder
+// by [Options].Shard. The one that finds the parts of all runs makes the result of
+// them; two that find them at the same time write the same file.
 package sim

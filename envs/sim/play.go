@@ -25,8 +25,8 @@ func (f RecorderFunc) Record(step int, tr envs.Transition, regret []float64) { f
 // Play lets the policy decide for the given number of steps, all runs together,
 // and learn from each of them. rec may be nil.
 //
-// It stops at the first error, at an action outside the candidate set, at rewards
-// that are not finite, and before the next step when ctx is cancelled. The error
+// It stops at the first error, at an action outside the candidate set, at rewards or
+// expected rewards that are not finite, and before the next step when ctx is cancelled. The error
 // names the step and wraps an [envs.RunError] where it concerns one run.
 func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps int, rec Recorder) error {
 	actions := make([]int, env.Observe().Runs)
