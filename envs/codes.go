@@ -4,7 +4,7 @@ package envs
 // functions of such: a song and the last three songs, say. A history of them
 // takes a fraction of the memory. The slices are owned as the Observation's are.
 type Codes struct {
-	Items []int32 // [R, M], one a candidate
+	Items []int32 // [R, M], one a candidate; those of a set in a session differ
 	State []int32 // [R, S], S the same at all steps; empty where contexts have no state
 	Table Table
 }
