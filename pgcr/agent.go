@@ -78,14 +78,12 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 		scores := Add(a.actor.Network.Forward(in[:k], contexts, mask), absent)
 		return Probabilities(scores, kappa) // (13)
 	})
-	if err != nil {
-		return nil, err
-	}
-	a.values, err = NewExec(a.backend, func(in []*Node) *Node {
+	var err2 error
+	a.values, err2 = NewExec(a.backend, func(in []*Node) *Node {
 		k := len(in) - 1
 		return a.critic.Network.Forward(in[:k], in[k], nil)
 	})
-	if err != nil {
+	if err := errors.Join(err, err2); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -155,7 +153,7 @@ func sample(p []float32, u float64) (last int) {
 
 // evaluate runs a graph on the candidates of a step and returns its result, [R, M]. A number that
 // is not finite is an envs.RunError.
-func (a *Agent) evaluate(what string, exec *Exec, weights []any, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
+func (a *Agent) evaluate(what string, exec *Exec, weights []*tensors.Tensor, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
 	if err := obs.Finite(); err != nil {
 		return nil, err
 	}
@@ -164,17 +162,13 @@ func (a *Agent) evaluate(what string, exec *Exec, weights []any, obs envs.Observ
 	for r := range runs {
 		copy(part(rows, r, runs), part(obs.Contexts, r, runs)[:obs.Size(r)*d])
 	}
-	results, err := Call(exec, weights, append([]*tensors.Tensor{Columns(rows, runs, m, d)}, more...)...)
-	if err != nil {
-		return nil, err
-	}
-	x, err := tensors.CopyFlatData[float32](results[0])
+	x, err := Call(exec, weights, append([]*tensors.Tensor{Columns(rows, runs, m, d)}, more...)...)
 	for i, xi := range x {
 		if xi-xi != 0 && i%m < obs.Size(i/m) {
 			return nil, a.diverged(i/m, fmt.Errorf("the %s of candidate %d is %v", what, i%m, xi))
 		}
 	}
-	return x, errors.Join(err, results[0].FinalizeAll())
+	return x, err
 }
 
 // probabilities is the policy (13) under dropout masks, [R, H]: [R, M].
@@ -188,8 +182,7 @@ func (a *Agent) probabilities(obs envs.Observation, mask []float32) ([]float32, 
 		tensor(absent, runs, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
 }
 
-// enumerated is the largest last layer whose dropout masks Probabilities adds up one by one; of
-// larger ones it draws 1<<enumerated masks.
+// enumerated is the largest last layer whose dropout masks Probabilities adds up one by one.
 const enumerated = 10
 
 // Probabilities implements envs.Probable. With Actor-Dropout it is the mean over masks: over all of

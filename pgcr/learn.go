@@ -11,15 +11,14 @@ import (
 
 // learner draws batches from an agent's history and runs Update on them.
 type learner struct {
-	sessions bool // whether the problem has them
-	sarsa    bool // whether targets look a step ahead (22)
-	n        int  // N
-	shared   bool // whether the N resamplings permute the same B*M contexts, since there is no state to join them with
-	exec     *Exec
+	sarsa  bool // whether targets look a step ahead (22)
+	n      int  // N
+	shared bool // whether the N resamplings permute the same B*M contexts, since there is no state to join them with
+	exec   *Exec
 }
 
 func newLearner(a *Agent, sessions bool) (l *learner, err error) {
-	l = &learner{sessions: sessions, sarsa: sessions && a.config.Discount > 0, shared: !sessions && a.spec.State == 0}
+	l = &learner{sarsa: sessions && a.config.Discount > 0, shared: !sessions && a.spec.State == 0}
 	l.n = max(a.config.Resamples, 1) // OwnSets is one set a step
 	l.exec, err = NewExec(a.backend, func(in []*Node) []*Node {
 		actor, in := a.actor.Nodes(in)
@@ -58,7 +57,11 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 	if !l.shared {
 		k *= l.n
 	}
-	contexts, chosen, next := make([]float32, runs*k*d), make([]float32, runs*b*d), make([]float32, runs*b*d)
+	contexts, chosen := make([]float32, runs*k*d), make([]float32, runs*b*d)
+	var next []float32 // its parts are nil, too, where nothing follows
+	if l.sarsa {
+		next = make([]float32, runs*b*d)
+	}
 	reward, discount, ready := make([]float32, runs*b), make([]float32, runs*b), make([]float32, runs*b)
 	sets, absent := make([]int32, runs*l.n*b*m), slices.Repeat([]float32{Absent}, runs*l.n*b*m)
 	mask := make([]float32, runs*a.actor.Network.last())
@@ -69,11 +72,8 @@ func (l *learner) draw(a *Agent) []*tensors.Tensor {
 			continue // not ready: the run keeps its parameters until it has a step to learn from
 		}
 		for i, step := range steps {
-			at, following := r*b+i, []float32(nil)
-			if l.sarsa {
-				following = part(next, at, runs*b)
-			}
-			reward[at], discount[at] = rp.Recall(part(chosen, at, runs*b), following, r, step)
+			at := r*b + i
+			reward[at], discount[at] = rp.Recall(part(chosen, at, runs*b), part(next, at, runs*b), r, step)
 			ready[at] = 1
 		}
 		offers, places := l.resample(a, r, steps, rand.New(s.Resample))
@@ -119,7 +119,7 @@ func (l *learner) resample(a *Agent, r int, steps []int, rng *rand.Rand) (contex
 			for _, step := range steps {
 				contexts = rp.offered(contexts, r, step)
 			}
-		case l.sessions:
+		case rp.runs[r].Visits != nil: // sessions
 			for _, step := range steps {
 				contexts = rp.seen(contexts, r, step, rng)
 			}

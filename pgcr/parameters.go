@@ -2,6 +2,7 @@ package pgcr
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -56,15 +57,8 @@ func (p *Parameters) Restore(values [][]float32) {
 	}
 }
 
-// Weights returns the weights as arguments of Call.
-func (p *Parameters) Weights() []any { return arguments(p.tensors[:len(p.tensors)/3]) }
-
-func arguments(all []*tensors.Tensor) (args []any) {
-	for _, t := range all {
-		args = append(args, t)
-	}
-	return args
-}
+// Weights returns the weights, which Call takes.
+func (p *Parameters) Weights() []*tensors.Tensor { return p.tensors[:len(p.tensors)/3] }
 
 // Nodes takes weights and moments from the front of the inputs of a graph that Train runs, and
 // returns the rest.
@@ -73,9 +67,23 @@ func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 	return State{p.Network, inputs[:n], inputs[n : 2*n], inputs[2*n : 3*n]}, inputs[3*n:]
 }
 
-// Call runs a graph and frees the inputs that were made for the call.
-func Call(exec *graph.Exec, weights []any, inputs ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
-	results, err = exec.Call(append(weights, arguments(inputs)...)...)
+// Call runs a graph with one result and returns its values.
+func Call(exec *graph.Exec, weights []*tensors.Tensor, inputs ...*tensors.Tensor) ([]float32, error) {
+	results, err := run(exec, weights, inputs)
+	if err != nil {
+		return nil, err
+	}
+	values, err := tensors.CopyFlatData[float32](results[0])
+	return values, errors.Join(err, results[0].FinalizeAll())
+}
+
+// run runs a graph and frees the inputs that were made for the call.
+func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor) (results []*tensors.Tensor, err error) {
+	var args []any
+	for _, t := range slices.Concat(parameters, inputs) {
+		args = append(args, t)
+	}
+	results, err = exec.Call(args...)
 	for _, t := range inputs {
 		err = errors.Join(err, t.FinalizeAll())
 	}
@@ -85,11 +93,11 @@ func Call(exec *graph.Exec, weights []any, inputs ...*tensors.Tensor) (results [
 // Train runs a graph that takes weights and moments of some networks before its inputs and returns
 // their successors before its results. The successors take their places.
 func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
-	var args []any
+	var parameters []*tensors.Tensor
 	for _, p := range networks {
-		args = append(args, arguments(p.tensors)...)
+		parameters = append(parameters, p.tensors...)
 	}
-	if results, err = Call(exec, args, inputs...); err != nil {
+	if results, err = run(exec, parameters, inputs); err != nil {
 		return nil, err
 	}
 	for _, p := range networks {

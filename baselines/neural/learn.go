@@ -77,7 +77,10 @@ func onlyChosen(tr envs.Transition) envs.Transition {
 // step to learn from yet has the weight 0, and keeps its parameters.
 func (p *Policy) draw() []*tensors.Tensor {
 	runs, b, d := p.Runs(), p.settings.BatchSize, p.spec.Dim
-	chosen, next := make([]float32, runs*b*d), make([]float32, runs*b*d)
+	chosen, next := make([]float32, runs*b*d), []float32(nil)
+	if p.learn.sarsa {
+		next = make([]float32, runs*b*d)
+	}
 	reward, weight, discount := make([]float32, runs*b), make([]float32, runs*b), make([]float32, runs*b)
 	steps := make([]int, b)
 	for r, s := range p.streams {

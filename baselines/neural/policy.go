@@ -2,7 +2,6 @@ package neural
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/pgcr"
@@ -139,17 +137,13 @@ func (p *Policy) evaluate(obs envs.Observation, room, each int) ([]float32, erro
 	for r := range p.Runs() {
 		copy(rows[r*m*d:], obs.Contexts[r*m*d:][:obs.Size(r)*d])
 	}
-	results, err := pgcr.Call(p.values, p.network.Weights(), pgcr.Columns(rows, p.Runs(), m, d))
-	if err != nil {
-		return nil, err
-	}
-	values, err := tensors.CopyFlatData[float32](results[0])
+	values, err := pgcr.Call(p.values, p.network.Weights(), pgcr.Columns(rows, p.Runs(), m, d))
 	for i, v := range values {
 		if v-v != 0 && i%m < obs.Size(i/m) {
 			return nil, p.diverged(i/m, fmt.Errorf("the value of candidate %d is %v", i%m, v))
 		}
 	}
-	return values, errors.Join(err, results[0].FinalizeAll())
+	return values, err
 }
 
 // set returns the values of the candidates of a run.

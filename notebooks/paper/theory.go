@@ -80,9 +80,9 @@ type subjects struct {
 	backend       compute.Backend
 	m, dim        int
 	actor, critic pgcr.Network
-	weights       []any       // of actors and critics
-	contexts      [][]float32 // [A][T*M*D]
-	scores        []float32   // s = log mu, [A, T*M]
+	weights       []*tensors.Tensor // of actors and critics
+	contexts      [][]float32       // [A][T*M*D]
+	scores        []float32         // s = log mu, [A, T*M]
 	rng           *rand.Rand
 }
 
@@ -136,18 +136,8 @@ func newSubjects(ctx context.Context, problem envs.Problem) (*subjects, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.scores, err = values(exec, s.weights, pgcr.Columns(slices.Concat(s.contexts...), theoryAgents, theoryPool*s.m, s.dim))
+	s.scores, err = pgcr.Call(exec, s.weights, pgcr.Columns(slices.Concat(s.contexts...), theoryAgents, theoryPool*s.m, s.dim))
 	return s, err
-}
-
-// values runs a graph with one result.
-func values(exec *Exec, kept []any, made ...*tensors.Tensor) ([]float32, error) {
-	results, err := pgcr.Call(exec, kept, made...)
-	if err != nil {
-		return nil, err
-	}
-	defer results[0].FinalizeAll()
-	return tensors.CopyFlatData[float32](results[0])
 }
 
 // marginals measures p_hat (21) of some contexts of every agent: its variance by
@@ -212,7 +202,7 @@ func (s *subjects) probabilities(exec *Exec, pool []float32, x, draws, n int, ot
 			scores = append(scores, pool[at])
 		}
 	}
-	p, err := values(exec, nil, tensors.FromFlatDataAndDimensions(scores, draws*n, s.m))
+	p, err := pgcr.Call(exec, nil, tensors.FromFlatDataAndDimensions(scores, draws*n, s.m))
 	mean := make([]float64, draws)
 	for i := 0; i < len(p); i += s.m {
 		mean[i/s.m/n] += float64(p[i]) / float64(n)
@@ -292,7 +282,7 @@ func (s *subjects) updates(ctx context.Context, problem string, count int, t *Th
 					set[i] += int32(a * k)
 				}
 			}
-			g, err := values(exec, s.weights, pgcr.Columns(rows, theoryAgents, k, s.dim), tensors.FromFlatDataAndDimensions(places, theoryAgents, size))
+			g, err := pgcr.Call(exec, s.weights, pgcr.Columns(rows, theoryAgents, k, s.dim), tensors.FromFlatDataAndDimensions(places, theoryAgents, size))
 			if err != nil {
 				return nil, err
 			}
