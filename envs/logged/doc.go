@@ -29,4 +29,28 @@
 // policy that has finished learning. Replay keeps those in which both agree, for an algorithm that
 // learns while it plays. No estimate knows what the logging policy could never choose. Decisions
 // are taken to be independent of what was chosen before them.
+//
+// # How often the intervals hold the truth
+//
+// Estimate says how 95 % intervals are made. This is the share of 400 simulated logs of 300 decisions
+// in which they hold the truth, by the rate of rewards, which are 0 or 1 (infinite ones count: at the
+// rate .005 a fifth of the logs has no reward at all). The policy takes the first of 2 or 3
+// candidates. The log takes one uniformly, or with propensities that begin at .01, or has 60 users of
+// 5 decisions each.
+//
+//	                                   .005   .01   .03    .1    .3    .6
+//	uniform choices   Mean            1.000  .997  .960  .965  .972  .970
+//	                  IPW             1.000 1.000  .997  .977  .960  .947
+//	                  SNIPW           1.000 1.000  .990  .967  .960  .950
+//	                  SNIPW less Mean 1.000 1.000  .995  .990  .952  .940
+//	propensities .01  Mean            1.000  .997  .975  .980  .972  .957
+//	                  IPW             1.000 1.000 1.000  .990  .977  .940
+//	                  SNIPW           1.000 1.000 1.000  .995  .980  .965
+//	                  SNIPW less Mean 1.000 1.000 1.000  .997  .977  .952
+//	60 users          Mean            1.000  .997  .982  .977  .960  .967
+//	                  IPW             1.000 1.000  .995  .980  .965  .960
+//	                  SNIPW           1.000 1.000  .995  .977  .985  .972
+//	                  SNIPW less Mean 1.000 1.000  .995  .977  .965  .960
+//
+//	go test -run Coverage -v ./envs/logged
 package logged

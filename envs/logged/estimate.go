@@ -13,13 +13,27 @@ import (
 // know.
 //
 // Users are taken to be independent of each other, and decisions of one user are not; where the log
-// has no users, decisions are. The interval is Student's t on the standard error of the usual
-// linearisation. It is too short where a few users decide all. Rewards that are all equal, such as
-// none in twenty decisions, say nothing of their spread, nor does a single user: then Error is
-// infinite, and so are Low and High.
+// has no users, decisions are. Error is that of the usual linearisation, with users as clusters. It
+// is too small where rewards are rare, for it does not know of those that were not seen. So the
+// upper end of the interval is the largest m with
+//
+//	(m - Mean)² <= t² Error² + 1.96² up (m - Mean)
+//
+// with Student's t for the number of users, and with up, by how much one of the Effective decisions
+// would raise the estimate if its reward were the largest of the log in place of a mean one. So the
+// variance rises with m, as that of a rate does. The lower end is the same with the smallest reward.
+// This is the score interval of a rate (Wilson: Probable inference, the law of succession, and
+// statistical inference. JASA 22, 1927), with the effective number of decisions as in surveys (Korn
+// and Graubard: Confidence intervals for proportions with small expected number of positive counts.
+// Survey Methodology 24, 1998). It is never shorter than that of Student's t, and where not one of n
+// decisions has a reward it ends at 3.84/n. The package comment says how often it holds the truth.
+//
+// The interval is infinite where nothing is known of the spread: rewards of the log are all equal,
+// the policy agrees with choices of fewer than two users, or a difference is one of equals. It does
+// not know of rewards larger than all of the log, nor of choices with weights far above those seen.
 type Estimate struct {
 	Mean, Low, High float64
-	Error           float64 // standard error
+	Error           float64 // standard error; infinite where it is not known
 
 	// Units is how many users (decisions, where the log has no users) have a weight above 0.
 	// Effective is how many decisions with equal weights would say as much, (Σw)²/Σw². Of a Minus
@@ -29,6 +43,7 @@ type Estimate struct {
 
 	log       *Log
 	influence []float64 // of every decision: the mean is 0
+	up, down  []float64 // the highest and the lowest that it could have been
 }
 
 // String is mean and interval, such as "0.306 [0.259, 0.352]".
@@ -45,30 +60,34 @@ func (e Estimate) Minus(other Estimate) Estimate {
 	d := Estimate{Mean: e.Mean - other.Mean, Units: min(e.Units, other.Units), Effective: min(e.Effective, other.Effective), log: e.log}
 	for i, x := range e.influence {
 		d.influence = append(d.influence, x-other.influence[i])
+		low, high := e.down[i]-other.down[i], e.up[i]-other.up[i]
+		d.down, d.up = append(d.down, min(low, high)), append(d.up, max(low, high))
 	}
-	return d.interval(slices.Max(d.influence) > slices.Min(d.influence) && !math.IsInf(e.Error+other.Error, 1))
+	return d.interval(max(e.High-e.Low, other.High-other.Low))
 }
 
-// InversePropensity is the mean of weight times reward (Horvitz and Thompson 1952): unbiased.
+// InversePropensity is the mean of weight times reward (Horvitz and Thompson 1952), also called IPW
+// or IPS: unbiased.
 func (e *Evaluation) InversePropensity() Estimate {
-	paid := e.log.rewards()
-	for i, w := range e.Weight {
-		paid[i] *= w
-	}
-	return e.log.estimate(paid, nil)
+	return e.log.estimate(e.log.rewards(), e.Weight, false)
 }
 
 // SelfNormalised is the mean of the rewards weighed by the weights (Swaminathan and Joachims: The
-// self-normalized estimator for counterfactual learning. NIPS 2015). Its bias falls as 1/N, and it
-// is less noisy than InversePropensity. It is NaN where the policy makes no choice of the log.
-func (e *Evaluation) SelfNormalised() Estimate { return e.log.estimate(e.log.rewards(), e.Weight) }
+// self-normalized estimator for counterfactual learning. NIPS 2015), also called SNIPW or SNIPS. Its
+// bias falls as 1/N, and it is less noisy than InversePropensity. It is NaN where the policy makes
+// no choice of the log.
+func (e *Evaluation) SelfNormalised() Estimate {
+	return e.log.estimate(e.log.rewards(), e.Weight, true)
+}
 
 // MeanWeight is 1 in expectation. Where its interval leaves that out, the propensities are wrong, or
 // the policy chooses what the log never shows, and no estimate holds.
-func (e *Evaluation) MeanWeight() Estimate { return e.log.estimate(e.Weight, nil) }
+func (e *Evaluation) MeanWeight() Estimate { return e.log.estimate(e.Weight, ones(e.Weight), false) }
 
 // Mean is the mean reward of the logged choices.
-func (l *Log) Mean() Estimate { return l.estimate(l.rewards(), nil) }
+func (l *Log) Mean() Estimate { return l.estimate(l.rewards(), ones(l.Decisions), false) }
+
+func ones[T any](like []T) []float64 { return slices.Repeat([]float64{1}, len(like)) }
 
 func (l *Log) rewards() []float64 {
 	x := make([]float64, len(l.Decisions))
@@ -78,25 +97,34 @@ func (l *Log) rewards() []float64 {
 	return x
 }
 
-// estimate is the mean of x, [N], weighed by weights, [N]; nil: all 1.
-func (l *Log) estimate(x, weights []float64) Estimate {
-	if weights == nil {
-		weights = slices.Repeat([]float64{1}, len(x))
-	}
+// estimate is the mean of x, [N], weighed by weights, [N], which are divided by their mean or not.
+func (l *Log) estimate(x, weights []float64, normalised bool) Estimate {
 	var total, squares, sum float64
-	low, high, units, seen := math.Inf(1), math.Inf(-1), l.units(), map[int]bool{}
+	units, seen, n, low, high := l.units(), map[int]bool{}, float64(len(x)), math.Inf(1), math.Inf(-1)
 	for i, w := range weights {
-		if w > 0 {
-			total, squares, sum = total+w, squares+w*w, sum+w*x[i]
-			low, high, seen[units[i]] = min(low, x[i]), max(high, x[i]), true
+		low, high = min(low, x[i]), max(high, x[i])
+		if total, squares, sum = total+w, squares+w*w, sum+w*x[i]; w > 0 {
+			seen[units[i]] = true
 		}
 	}
-	e := Estimate{Mean: sum / total, Units: len(seen), Effective: total * total / squares, log: l}
-	for i, w := range weights {
-		e.influence = append(e.influence, w*(x[i]-e.Mean)*float64(len(x))/total)
+	e := Estimate{Mean: sum / n, Units: len(seen), Effective: total * total / squares, log: l}
+	share, centre := 1.0, 0.0
+	if normalised {
+		e.Mean = sum / total
+		share, centre = n/total, e.Mean
 	}
-	return e.interval(low < high)
+	for i, w := range weights {
+		at := func(x float64) float64 { return share*w*(x-centre) + centre - e.Mean }
+		e.influence, e.down, e.up = append(e.influence, at(x[i])), append(e.down, at(low)), append(e.up, at(high))
+	}
+	if high-low <= tiny*max(high, -low) {
+		return e.interval(math.Inf(1))
+	}
+	return e.interval(0)
 }
+
+// tiny is the share of a value below which differences are taken as rounding.
+const tiny = 1e-6
 
 // units says whose luck each decision shares, [N]: its user's, or its own where it has none.
 func (l *Log) units() []int {
@@ -111,21 +139,35 @@ func (l *Log) units() []int {
 	return units
 }
 
-// interval returns the estimate with its error and interval, infinite where the spread is not known.
-func (e Estimate) interval(known bool) Estimate {
-	e.Error, e.Low, e.High = math.Inf(1), math.Inf(-1), math.Inf(1)
-	if !known || e.Units < 2 {
-		return e
-	}
-	sums, squares, n := make([]float64, len(e.influence)), 0.0, float64(e.Units)
+// interval returns the estimate with its error and interval. They are infinite where the spread is
+// not known, or no more than rounding of values of a size.
+func (e Estimate) interval(size float64) Estimate {
+	sums, squares, users, n := make([]float64, len(e.influence)), 0.0, float64(e.Units), float64(len(e.influence))
 	for i, unit := range e.log.units() {
 		sums[unit] += e.influence[i]
 	}
 	for _, s := range sums {
 		squares += s * s
 	}
-	e.Error = math.Sqrt(n/(n-1)*squares) / float64(len(sums))
-	half := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * e.Error
-	e.Low, e.High = e.Mean-half, e.Mean+half
+	e.Error = math.Sqrt(users/(users-1)*squares) / n
+	// end is how far an end is from the mean: the root of the quadratic equation.
+	end := func(extremes []float64, sign float64) float64 {
+		var total, squares float64
+		for _, x := range extremes {
+			x = max(sign*x, 0)
+			total, squares = total+x, squares+x*x
+		}
+		half := 1.96 * 1.96 / 2 * squares / n / max(total, math.SmallestNonzeroFloat64)
+		return half + math.Hypot(half, distuv.StudentsT{Sigma: 1, Nu: users - 1}.Quantile(0.975)*e.Error)
+	}
+	if e.Units > 1 {
+		e.Low, e.High = e.Mean-end(e.down, -1), e.Mean+end(e.up, 1)
+	}
+	if !(e.High-e.Low > tiny*size) {
+		e.Low, e.High = math.Inf(-1), math.Inf(1)
+	}
+	if !(e.Error > tiny*(e.High-e.Low)) {
+		e.Error = math.Inf(1)
+	}
 	return e
 }

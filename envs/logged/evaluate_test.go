@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,9 +173,11 @@ func TestByHand(t *testing.T) {
 		near(t, "the mean weight", e.MeanWeight().Mean, 4.5/4)
 	}
 	// The mean of 1, 0, 3, 2 is 1.5, the variance 5/3, and the quantile of t with 3 degrees 3.18245.
+	// Rewards are at most 1.5 from the mean, so with b = 1.96²/2·1.5/4, half is b + √(b² + t²·5/12).
 	mean := log.Mean()
 	near(t, "the standard error", mean.Error, math.Sqrt(5.0/3/4))
-	if half := 3.18244630528 * math.Sqrt(5.0/12); math.Abs(mean.High-1.5-half) > 1e-6 || math.Abs(1.5-mean.Low-half) > 1e-6 {
+	const b = 1.96 * 1.96 / 2 * 1.5 / 4
+	if half := b + math.Sqrt(b*b+3.18244630528*3.18244630528*5/12); math.Abs(mean.High-1.5-half) > 1e-6 || math.Abs(1.5-mean.Low-half) > 1e-6 {
 		t.Errorf("the interval is %v to %v, want 1.5 ± %v", mean.Low, mean.High, half)
 	}
 	// Users a with 1 and 0 and b with 3 and 2: deviations -2 and 2 of the sums, so with 2 units the
@@ -182,31 +185,106 @@ func TestByHand(t *testing.T) {
 	byUser := table([]float64{1, 0, 3, 2}, []float64{1, 1, 1, 1}, "aabb").Mean()
 	near(t, "the standard error by user", byUser.Error, 1)
 	near(t, "the units", float64(byUser.Units), 2)
-	if got := byUser.String(); got != "1.500 [-11.206, 14.206]" {
+	if got := byUser.String(); got != "1.500 [-11.947, 14.947]" {
 		t.Errorf("the estimate is %q", got)
 	}
 }
 
-// Rewards that are all equal say nothing of their spread.
+// first chooses the first candidate.
+type first struct{ chooser }
+
+func (*first) Probabilities(dst []float64, _ envs.Observation) error {
+	clear(dst)
+	dst[0] = 1
+	return nil
+}
+
+// Intervals hold the truth where rewards are rare, weights differ by a factor of 100, and users
+// differ. The package comment has the shares. A candidate pays 1 with a probability that rises with
+// x and g, in the mean over both the rate, which is what the policy earns.
+func TestCoverage(t *testing.T) {
+	const logs = 400
+	rates := []float64{0.005, 0.01, 0.03, 0.1, 0.3, 0.6}
+	for _, c := range []struct {
+		name     string
+		users, n int
+		lean     float64
+	}{{"uniform choices", 300, 1, 0}, {"propensities from .01", 300, 1, 4}, {"5 decisions a user", 60, 5, 2}} {
+		var shares, lengths [4][]string
+		for _, rate := range rates {
+			var covered, length, finite [4]float64
+			for seed := range uint64(logs) {
+				log, rng, logEarns := simulate(seed, c.users, c.n, c.lean), rand.New(rand.NewPCG(seed, 3)), 0.0
+				for i := range log.Decisions {
+					d := &log.Decisions[i]
+					x, g := d.Contexts[2*d.Chosen], d.Contexts[2*d.Chosen+1]
+					p := rate * float64((0.75+x/2)*(0.75+g/2))
+					logEarns += p / 300
+					d.Reward = 0
+					if rng.Float64() < p {
+						d.Reward = 1
+					}
+				}
+				e := evaluate(t, log, &first{}, 1)
+				snips := e.SelfNormalised()
+				truths := [4]float64{logEarns, rate, rate, rate - logEarns}
+				for k, x := range []logged.Estimate{log.Mean(), e.InversePropensity(), snips, snips.Minus(log.Mean())} {
+					if x.Low <= truths[k] && truths[k] <= x.High {
+						covered[k] += 1.0 / logs
+					}
+					if !math.IsInf(x.High, 1) {
+						finite[k], length[k] = finite[k]+1, length[k]+x.High-x.Low
+					}
+				}
+			}
+			for k, share := range covered {
+				shares[k], lengths[k] = append(shares[k], fmt.Sprintf("%.3f", share)), append(lengths[k], fmt.Sprintf("%.3f", length[k]/finite[k]))
+				if share < 0.92 {
+					t.Errorf("%s, rate %v: interval %d holds the truth in a share of %.3f", c.name, rate, k, share)
+				}
+			}
+		}
+		for k, name := range []string{"Mean", "IPW", "SNIPW", "SNIPW less Mean"} {
+			t.Logf("%-22s %-16s %s, lengths %s", c.name, name, strings.Join(shares[k], " "), strings.Join(lengths[k], " "))
+		}
+	}
+}
+
+// Where nothing is known of the spread, intervals are infinite. Where rewards are seen, but none of
+// those that the policy agrees with, they are not 0: they end at 3.84 rewards.
 func TestNoSpread(t *testing.T) {
-	zeros := table([]float64{0, 0, 0, 0}, []float64{0.5, 0.25, 0.5, 1}, "")
+	propensities := []float64{0.5, 0.25, 0.5, 1}
+	zeros := table([]float64{0, 0, 0, 0}, propensities, "")
 	e := evaluate(t, zeros, &probable{}, 1)
-	some := evaluate(t, table([]float64{1, 0, 3, 2}, []float64{0.5, 0.25, 0.5, 1}, ""), &probable{}, 1)
-	one := table([]float64{1, 2}, []float64{0.5, 0.5}, "aa")
+	some := evaluate(t, table([]float64{1, 0, 3, 2}, propensities, ""), &probable{}, 1)
+	alike := evaluate(t, table([]float64{0.7, 0.7, 0.7, 0.7}, propensities, ""), &probable{}, 1)
+	even := table([]float64{1, 0, 1, 0}, []float64{0.5, 0.5, 0.5 + 1e-9, 0.5}, "")
+	never := evaluate(t, &logged.Log{Candidates: 2, Features: []string{"x"}, Decisions: []logged.Decision{
+		{Contexts: []float32{0, 1}, Chosen: 1, Propensity: 1}, {Contexts: []float32{0, 1}, Chosen: 1, Propensity: 1, Reward: 1}}}, &first{}, 1)
 	for name, x := range map[string]logged.Estimate{
-		"IPS": e.InversePropensity(), "SNIPS": e.SelfNormalised(), "the log": zeros.Mean(), "one user": one.Mean(),
+		"IPS": e.InversePropensity(), "SNIPS": e.SelfNormalised(), "the log": zeros.Mean(), "one user": table([]float64{1, 2}, []float64{0.5, 0.5}, "aa").Mean(),
 		"a difference of equals": some.SelfNormalised().Minus(some.SelfNormalised()),
 		"a difference":           some.SelfNormalised().Minus(e.SelfNormalised()),
+		"one decision":           table([]float64{1}, []float64{1}, "").Mean(),
+		"no decision":            table(nil, nil, "").Mean(),
+		"equal rewards":          alike.InversePropensity(), "weights equal but for rounding": evaluate(t, even, &probable{}, 1).MeanWeight(),
+		"never, IPS": never.InversePropensity(), "never, SNIPS": never.SelfNormalised(),
 	} {
 		if !math.IsInf(x.Low, -1) || !math.IsInf(x.High, 1) || !math.IsInf(x.Error, 1) {
 			t.Errorf("%s is %v with error %v, want an infinite interval", name, x, x.Error)
 		}
 	}
-	// The policy takes the first candidate, the log the second.
-	never := evaluate(t, &logged.Log{Candidates: 2, Features: []string{"x"}, Decisions: []logged.Decision{
-		{Contexts: []float32{0, 1}, Chosen: 1, Propensity: 1}, {Contexts: []float32{0, 1}, Chosen: 1, Propensity: 1}}}, &probable{}, 1)
-	if x := never.SelfNormalised(); !math.IsNaN(x.Mean) || !math.IsInf(x.High, 1) {
+	if x := never.SelfNormalised(); !math.IsNaN(x.Mean) {
 		t.Errorf("a policy that makes no choice of the log has the estimate %v", x)
+	}
+	// The log chooses the first candidate in the decisions of even index: none of these has a reward.
+	rewards := make([]float64, 40)
+	rewards[7] = 1
+	unlucky := evaluate(t, table(rewards, slices.Repeat([]float64{0.5}, 40), ""), &first{}, 1)
+	for name, x := range map[string]logged.Estimate{"IPS": unlucky.InversePropensity(), "SNIPS": unlucky.SelfNormalised()} {
+		near(t, name, x.Mean, 0)
+		near(t, name+", low end", x.Low, 0)
+		near(t, name+", high end", x.High, 1.96*1.96/20)
 	}
 }
 
