@@ -40,7 +40,7 @@ type Summary struct {
 // Statistics describe one number a run.
 type Statistics struct {
 	Mean, Median float64
-	Low, High    float64 // 95 % interval of the mean by Student's t; infinite where there is one run
+	Low, High    float64 // see Interval95
 	Min, Max     float64
 }
 
@@ -71,11 +71,20 @@ func describe(curves [][]float64, divisor float64) Statistics {
 		x[i] = curve[len(curve)-1] / divisor
 	}
 	slices.Sort(x)
-	mean, half := stat.Mean(x, nil), math.Inf(1)
-	if n > 1 {
-		half = distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975) * stat.StdErr(stat.StdDev(x, nil), float64(n))
+	mean, low, high := Interval95(x)
+	return Statistics{mean, (x[(n-1)/2] + x[n/2]) / 2, low, high, x[0], x[n-1]}
+}
+
+// Interval95 is the mean of independent values with its 95 % interval by Student's t. The
+// interval is infinite where nothing is known of the spread: of one value, or of values
+// that differ by no more than rounding.
+func Interval95(x []float64) (mean, low, high float64) {
+	mean, sd := stat.MeanStdDev(x, nil)
+	half, n := math.Inf(1), float64(len(x))
+	if sd > 1e-12*math.Abs(mean) {
+		half = distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
 	}
-	return Statistics{mean, (x[(n-1)/2] + x[n/2]) / 2, mean - half, mean + half, x[0], x[n-1]}
+	return mean, mean - half, mean + half
 }
 
 const magic, columns, ending = "# contextrec result: 2", "run,step,reward,regret", "# end: "

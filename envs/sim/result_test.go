@@ -168,6 +168,11 @@ func TestSummary(t *testing.T) {
 	if s := one.Summary(); !near(s.Reward, want) || !math.IsNaN(s.Regret.Mean) {
 		t.Errorf("one run without an Oracle: %+v", s)
 	}
+	three := sim.Result{Runs: 3, Steps: 10, Reward: [][]float64{{3}, {3}, {3 + 1e-15}}}
+	want = sim.Statistics{Mean: 0.3, Median: 0.3, Low: math.Inf(-1), High: math.Inf(1), Min: 0.3, Max: 0.3}
+	if s := three.Summary(); !near(s.Reward, want) {
+		t.Errorf("three runs that are equal to rounding: %+v", s)
+	}
 	if have, want := one.String(), "lesson, a: 1 runs of 10 steps, reward a step 0.5 [-Inf, +Inf]"; have != want {
 		t.Errorf("%s, want %s", have, want)
 	}

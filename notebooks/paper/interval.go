@@ -4,29 +4,16 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/contextrec/contextrec/envs/sim"
 )
 
 // Interval is a mean with its 95 % confidence interval.
 type Interval struct{ Mean, Low, High float64 }
 
-// Mean95 is the mean of independent values with the 95 % interval of Student's
-// t distribution with len(values)-1 degrees of freedom. One value alone says
-// nothing about its spread: its interval is unbounded. It panics without
-// values.
+// Mean95 is the mean of independent values with the interval of [sim.Interval95].
 func Mean95(values []float64) Interval {
-	n := len(values)
-	if n == 0 {
-		panic("paper: the mean of no values")
-	}
-	mean := stat.Mean(values, nil)
-	if n == 1 {
-		return Interval{mean, math.Inf(-1), math.Inf(1)}
-	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
-	half := t * stat.StdDev(values, nil) / math.Sqrt(float64(n))
-	return Interval{mean, mean - half, mean + half}
+	mean, low, high := sim.Interval95(values)
+	return Interval{mean, low, high}
 }
 
 // Paired95 is Mean95 of the differences a[r] - factor*b[r]. Entries meet the same
@@ -38,7 +25,9 @@ func Paired95(a, b []float64, factor float64) Interval {
 	}
 	d := make([]float64, len(a))
 	for r := range d {
-		d[r] = a[r] - factor*b[r]
+		if d[r] = a[r] - factor*b[r]; math.Abs(d[r]) < 1e-12*math.Abs(a[r]) {
+			d[r] = 0 // a difference by rounding is none
+		}
 	}
 	return Mean95(d)
 }

@@ -29,9 +29,15 @@ func TestIntervals(t *testing.T) {
 	near(t, "high", i.High, 2+4.303/math.Sqrt(3), 1e-3)
 	// 10 - 2*4, 11 - 2*5, 15 - 2*6 are 2, 1, 3.
 	near(t, "paired high", paper.Paired95([]float64{10, 11, 15}, []float64{4, 5, 6}, 2).High, i.High, 1e-12)
-	// One value says nothing about its spread.
-	if i = paper.Mean95([]float64{5}); i.Mean != 5 || !math.IsInf(i.Low, -1) || !math.IsInf(i.High, 1) {
-		t.Errorf("one value has the interval %v", i)
+	// One value says nothing about its spread, nor do equal ones, to rounding.
+	a, b := []float64{0.1, 100, 3.3}, []float64{0.1, 100 + 2e-14, 3.3}
+	for name, i := range map[string]paper.Interval{
+		"one": paper.Mean95([]float64{5}), "equal": paper.Mean95([]float64{0.1, 0.1, 0.1, 0.1, 0.1}), "equal to rounding": paper.Mean95([]float64{0.3, 0.1 + 0.2}),
+		"differences by rounding": paper.Paired95(a, b, 1),
+	} {
+		if !math.IsInf(i.Low, -1) || !math.IsInf(i.High, 1) {
+			t.Errorf("%s: the interval is %v", name, i)
+		}
 	}
 	for _, c := range []struct {
 		i    paper.Interval

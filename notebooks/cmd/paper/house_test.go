@@ -25,7 +25,7 @@ import (
 var budgets = map[string]int{
 	"envs":                800, // 750 planned
 	"envs/envtest":        850, // 550 planned
-	"envs/sim":            1000,
+	"envs/sim":            1010, // 1,000 planned; it has the interval that was in paper and figure too
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         900,
