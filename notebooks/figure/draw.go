@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -87,26 +86,26 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 
 // middle returns what the line and the area around it are, of one value a run.
 func (o Options) middle(median bool, runs int) (name string, at func(values []float64) (middle, low, high float64)) {
-	n, half := float64(runs), 1.0
-	switch name = "mean ± s.d."; {
+	switch of := fmt.Sprintf(" of %d runs", runs); {
 	case runs == 1:
 		return "one run", func(v []float64) (float64, float64, float64) { return v[0], v[0], v[0] }
 	case median:
-		return fmt.Sprintf("median and 10 to 90 %% of %d runs", runs), func(v []float64) (float64, float64, float64) {
+		return "median and 10 to 90 %" + of, func(v []float64) (float64, float64, float64) {
 			v = slices.Sorted(slices.Values(v))
 			quantile := func(q float64) float64 { // interpolates: 0 is the least, 1 the largest
-				at := q * (n - 1)
+				at := q * float64(runs-1)
 				k := min(int(at), runs-2)
 				return v[k] + (at-float64(k))*(v[k+1]-v[k])
 			}
 			return quantile(0.5), quantile(0.1), quantile(0.9)
 		}
 	case o.Interval:
-		name, half = "mean and 95 % interval", distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)/math.Sqrt(n)
-	}
-	return fmt.Sprintf("%s of %d runs", name, runs), func(v []float64) (float64, float64, float64) {
-		mean, sd := stat.MeanStdDev(v, nil)
-		return mean, mean - half*sd, mean + half*sd
+		return "mean and 95 % interval" + of, sim.Interval95
+	default:
+		return "mean ± s.d." + of, func(v []float64) (float64, float64, float64) {
+			mean, sd := stat.MeanStdDev(v, nil)
+			return mean, mean - sd, mean + sd
+		}
 	}
 }
 
@@ -167,15 +166,16 @@ type Axes struct {
 type Series struct {
 	Name      string
 	X, Y      []float64 // of one length; X nil: 0, 1, 2, ...
-	Error     []float64 // length of the error bar of every point on either side, 0 for no bar; nil: no bars
+	Error     []float64 // length of the error bar of every point on either side; nil: no bars
 	Low, High []float64 // a shaded area around the line; nil: no area
 	Reference bool      // a line to compare with, such as 1/N: thin and grey, without points
 }
 
 // Lines draws every series as a line through its points, with points where there
-// are few. It is an error when there is nothing to draw, when lengths differ, when
-// a value is not finite, when X or Y is not above 0 on a logarithmic axis, or when
-// an error bar is below 0.
+// are few. There is no bar where Error is 0 or infinite, and no area where Low or High
+// is infinite: that much is not known. It is an error when there is nothing to draw,
+// when lengths differ, when another value is not finite, when X or Y is not above 0 on
+// a logarithmic axis, or when an error bar is below 0.
 func Lines(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	return points(series, axes, opt, true, false)
 }
@@ -187,7 +187,8 @@ func Scatter(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 }
 
 // points draws series, joined by lines or not. Over steps the axis of X ends where
-// the lines do, and on a logarithmic axis areas below all lines are cut off.
+// the lines do, and on a logarithmic axis areas below all lines are cut off, as are
+// those that reach 0.
 func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.Plot, error) {
 	series, styles, err := fill(series, axes, opt)
 	if err != nil {
@@ -207,7 +208,7 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 			entries[i].thumbs = []plot.Thumbnailer{area}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(entries[b].y, entries[a].y) }) // the lowest on top
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(over(styles[a]), over(styles[b])) })
 	for _, i := range order {
 		s, e := series[i], &entries[i]
 		if len(s.Y) == 0 {
@@ -227,12 +228,16 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 			e.thumbs = append(e.thumbs, g)
 		}
 	}
+	if math.IsInf(lowest, 1) {
+		return nil, errors.New("figure: there is nothing to draw, or nothing above 0 on a logarithmic axis")
+	}
+	if axes.LogY && (steps || p.Y.Min <= 0) {
+		p.Y.Min = lowest / 1.5
+	}
 	x, y := 0.04, 0.04
 	switch {
-	case math.IsInf(lowest, 1):
-		return nil, errors.New("figure: there is nothing to draw, or nothing above 0 on a logarithmic axis")
-	case axes.LogY && steps:
-		p.Y.Min, x, y = lowest/1.5, 0, 0
+	case steps && axes.LogY:
+		x, y = 0, 0
 	case steps:
 		p.X.Min, x = 0, 0
 	}
@@ -285,33 +290,48 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 	return finish(p, axes, opt, entries), nil
 }
 
-// fill checks the series, adds missing X, and returns the styles.
+// fill checks the series, adds missing X, leaves out infinite bars and areas, and
+// returns the styles.
 func fill(series []Series, axes Axes, opt Options) ([]Series, []draw.LineStyle, error) {
 	if len(series) == 0 {
 		return nil, nil, errors.New("figure: no series to draw")
 	}
-	least := map[bool]float64{true: math.SmallestNonzeroFloat64, false: math.Inf(-1)} // by whether the axis is logarithmic
+	least := map[bool]float64{true: math.SmallestNonzeroFloat64, false: -math.MaxFloat64} // by whether the axis is logarithmic
 	series = slices.Clone(series)
-	for i, s := range series {
-		series[i].X = slices.Clone(s.X)
-		for k := 0; s.X == nil && k < len(s.Y); k++ {
-			series[i].X = append(series[i].X, float64(k))
+	for i := range series {
+		s := &series[i]
+		s.X, s.Error, s.Low, s.High = slices.Clone(s.X), slices.Clone(s.Error), slices.Clone(s.Low), slices.Clone(s.High)
+		if s.X == nil {
+			for k := range s.Y {
+				s.X = append(s.X, float64(k))
+			}
+		}
+		if (s.Low == nil) != (s.High == nil) {
+			return nil, nil, fmt.Errorf("figure: series %q has one of Low and High, want both or none", s.Name)
 		}
 		for _, f := range []struct {
-			name   string
-			values []float64
-			least  float64
+			name        string
+			values      []float64
+			least, most float64
 		}{
-			{"X", series[i].X, least[axes.LogX]}, {"Y", s.Y, least[axes.LogY]}, {"Error", s.Error, 0},
-			{"Low", s.Low, least[false]}, {"High", s.High, least[false]},
+			{"X", s.X, least[axes.LogX], math.MaxFloat64}, {"Y", s.Y, least[axes.LogY], math.MaxFloat64}, {"Error", s.Error, 0, math.Inf(1)},
+			{"Low", s.Low, math.Inf(-1), math.Inf(1)}, {"High", s.High, math.Inf(-1), math.Inf(1)},
 		} {
 			if f.values != nil && len(f.values) != len(s.Y) {
 				return nil, nil, fmt.Errorf("figure: series %q has %d values of %s for %d of Y", s.Name, len(f.values), f.name, len(s.Y))
 			}
 			for k, v := range f.values {
-				if !(v >= f.least) || math.IsInf(v, 0) {
+				if !(v >= f.least && v <= f.most) {
 					return nil, nil, fmt.Errorf("figure: series %q cannot be drawn: %s of point %d is %v", s.Name, f.name, k, v)
 				}
+			}
+		}
+		for k, y := range s.Y {
+			if s.Error != nil && math.IsInf(math.Abs(y)+s.Error[k], 0) {
+				s.Error[k] = 0
+			}
+			if s.Low != nil && math.IsInf(math.Abs(s.Low[k])+math.Abs(s.High[k]), 0) {
+				s.Low[k], s.High[k] = y, y
 			}
 		}
 	}
@@ -331,7 +351,7 @@ func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) {
 	for i, e := range s.Error {
 		low := -e
 		if log && e >= s.Y[i] {
-			low = -0.9 * s.Y[i] // a logarithmic axis has no place for what is not above 0
+			low = -min(0.9*s.Y[i], s.Y[i]-math.SmallestNonzeroFloat64) // a logarithmic axis has no place for what is not above 0
 		}
 		if e > 0 {
 			bars.XYs = append(bars.XYs, plotter.XY{X: s.X[i], Y: s.Y[i]})

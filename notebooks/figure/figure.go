@@ -39,8 +39,8 @@ const (
 type Options struct {
 	Title string // default: none
 
-	// Interval shades the 95 % confidence interval of the mean over runs (Student
-	// t) in place of one standard deviation on either side, which is the paper's.
+	// Interval shades sim.Interval95 of the mean over runs in place of one standard
+	// deviation on either side, which is the paper's. Equal runs have no area.
 	Interval bool
 
 	// References names policies that do not learn: thin dashed grey lines without
@@ -75,15 +75,15 @@ func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 		axis.Tick.Label.Font, axis.Tick.Label.Color = keyStyle.Font, ink
 		axis.Label.Padding, axis.Padding = vg.Points(3), 0
 		axis.Tick.Length, axis.Tick.Color = vg.Points(4), ink
-		axis.LineStyle.Color = color.Transparent // see frame
-		axis.Tick.Marker = linearTicks{}
+		axis.LineStyle.Width = 0 // see frame
+		axis.Scale, axis.Tick.Marker = linear{}, linearTicks{}
 	}
 	p.X.Label.Text = axes.X
 	if axes.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.X.Scale, p.X.Tick.Marker = logarithmic{}, logTicks{}
 	}
 	if axes.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = logarithmic{}, logTicks{}
 	}
 	p.Add(&grid)
 	return p

@@ -12,21 +12,29 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// palette is Okabe and Ito's (Color Universal Design, 2008), but grey for yellow, a
-// thin line of which is lost on white. Past its end come the same with other dashes.
+// palette is Okabe and Ito's (Color Universal Design, 2008), but dark red and grey for
+// yellow, a thin line of which is lost on white. Past its end come the same with other
+// dashes.
 var palette = []color.NRGBA{
-	{0x00, 0x72, 0xB2, 0xFF}, {0xD5, 0x5E, 0x00, 0xFF}, {0x00, 0x9E, 0x73, 0xFF}, {0xCC, 0x79, 0xA7, 0xFF},
-	{0xE6, 0x9F, 0x00, 0xFF}, {0x56, 0xB4, 0xE9, 0xFF}, {0x00, 0x00, 0x00, 0xFF}, {0x8A, 0x8A, 0x8A, 0xFF},
+	{0x00, 0x72, 0xB2, 0xFF}, {0xD5, 0x5E, 0x00, 0xFF}, {0x00, 0x9E, 0x73, 0xFF}, {0xCC, 0x79, 0xA7, 0xFF}, {0xE6, 0x9F, 0x00, 0xFF},
+	{0x56, 0xB4, 0xE9, 0xFF}, {0x00, 0x00, 0x00, 0xFF}, {0x8B, 0x00, 0x00, 0xFF}, {0x8A, 0x8A, 0x8A, 0xFF},
 }
 
 var dashes = [][]vg.Length{
-	nil, {6, 2}, {6, 2, 1.5, 2}, {1.5, 1.5}, {9, 2.5}, {4, 1.5, 1.5, 1.5, 1.5, 1.5}, {3, 1.5}, {2.5, 2.5},
+	nil, {6, 2}, {6, 2, 1.5, 2}, {1.5, 1.5}, {9, 2.5}, {4, 1.5, 1.5, 1.5, 1.5, 1.5}, {3, 1.5}, {14, 2}, {2.5, 2.5},
+}
+
+// over says how high a line lies over others: a dotted one does not hide those below it.
+func over(l draw.LineStyle) vg.Length {
+	if l.Dashes == nil {
+		return -1
+	}
+	return 1 / l.Dashes[0]
 }
 
 // fixed are the styles of the algorithms of the paper, and of ours beside them.
 var fixed = map[string]int{
-	"PGCR": 0, "epsilon-greedy": 1, "GLM-UCB": 2, "Thompson": 3, "greedy": 4, "PGCR dropout 0.5": 5, "vanilla PG": 6, "random": 7,
-	"Lin-UCB": 10, // the colour of GLM-UCB
+	"PGCR": 0, "epsilon-greedy": 1, "GLM-UCB": 2, "Thompson": 3, "greedy": 4, "PGCR dropout 0.5": 5, "vanilla PG": 6, "Lin-UCB": 7, "random": 8,
 }
 
 // The ends of a ramp, both readable on white.
@@ -51,7 +59,7 @@ func (o Options) styles(series []Series) []draw.LineStyle {
 		}
 		switch step := slices.Index(o.Ramp, s.Name); {
 		case s.Reference:
-			out[i] = line(palette[7], 1, []vg.Length{4, 3})
+			out[i] = line(palette[fixed["random"]], 1, []vg.Length{4, 3})
 			continue
 		case step >= 0:
 			out[i] = line(shade(step, len(o.Ramp)), 1.5, nil)
@@ -80,34 +88,43 @@ func shade(step, n int) color.NRGBA {
 	return color.NRGBA{mix(light.R, dark.R), mix(light.G, dark.G), mix(light.B, dark.B), 0xFF}
 }
 
-// widen lengthens an axis by a share at both ends, and by a twentieth of its
-// values where these are equal or nearly so, so that it can be divided.
+// widen lengthens an axis by a share at both ends; where its values are equal or nearly
+// so, by a twentieth of them, and to half and double on a logarithmic axis.
 func widen(a *plot.Axis, log bool, share float64) {
-	size := max(math.Abs(a.Min), math.Abs(a.Max))
-	equal := a.Max-a.Min <= 1e-9*size || size < 1e-300
 	if log {
-		f := math.Pow(a.Max/a.Min, share)
-		if equal {
-			f = 1.05
+		octaves := math.Log2(a.Max) - math.Log2(a.Min)
+		f := math.Exp2(share * octaves)
+		if octaves < 1e-9 {
+			f = 2
 		}
-		a.Min, a.Max = a.Min/f, a.Max*f
+		a.Min, a.Max = max(a.Min/f, math.SmallestNonzeroFloat64), min(a.Max*f, math.MaxFloat64)
 		return
 	}
-	d := share * (a.Max - a.Min)
-	if equal {
-		d = size / 20
-	}
+	size, air := max(-a.Min, a.Max), share*a.Max-share*a.Min
 	if size < 1e-300 {
-		d = 1
+		air = 1
+	} else if a.Max-a.Min <= 1e-9*size {
+		air = size / 20
 	}
-	a.Min, a.Max = a.Min-d, a.Max+d
+	a.Min, a.Max = max(a.Min-air, -math.MaxFloat64), min(a.Max+air, math.MaxFloat64)
+}
+
+// linear and logarithmic are the scales of package plot for all numbers: there a
+// difference may overflow, and math.Log is wrong below 1e-308.
+type linear struct{}
+type logarithmic struct{}
+
+func (linear) Normalize(low, high, x float64) float64 { return (x/4 - low/4) / (high/4 - low/4) }
+
+func (logarithmic) Normalize(low, high, x float64) float64 {
+	return linear{}.Normalize(math.Log2(low), math.Log2(high), math.Log2(x))
 }
 
 // linearTicks mark about five multiples of 1, 2 or 5 times a power of ten.
 type linearTicks struct{}
 
 func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
-	rough := (hi - lo) / 5
+	rough := (hi/4 - lo/4) / 1.25
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
 	step := 10 * power
 	for _, m := range []float64{5, 2, 1} {
@@ -119,7 +136,7 @@ func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
 	first := math.Ceil(lo/step-1e-9) + 0 // adding 0 turns a negative zero into zero
 	for i := range 20 {
 		v := (first + float64(i)) * step
-		if !(v <= hi+1e-9*step) { // or no number, where the axis cannot be divided
+		if !(v-hi <= 1e-9*step) { // or no number, where the axis cannot be divided
 			break
 		}
 		ticks = append(ticks, plot.Tick{Value: v, Label: number(v, step)})
@@ -127,30 +144,33 @@ func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// logTicks mark 1, 2, ... 9 of every decade and label the decades, and 2 and 5
-// where they are few; over many they mark some decades, and within one are linear.
+// logTicks mark 1, 2, ... 9 of every decade and label the decades, and 2 and 5 where
+// they are few, and all that have room within one; over many they mark some decades,
+// and in a part of one are linear.
 type logTicks struct{}
 
 func (logTicks) Ticks(lo, hi float64) []plot.Tick {
-	first, last := math.Floor(math.Log10(lo)), math.Log10(hi)
-	few := math.Floor(last+1e-9)-math.Ceil(math.Log10(lo)-1e-9) < 2
-	every := math.Ceil((last - first) / 10)
+	begin, end := math.Log2(lo)*math.Log10(2), math.Log2(hi)*math.Log10(2)
+	first, every := math.Floor(begin), max(1, math.Ceil((end-math.Floor(begin))/10))
+	few := math.Floor(end+1e-9)-math.Ceil(begin-1e-9) < 2
 	labels := 0
 	var ticks []plot.Tick
-	for e := first; e <= last; e += every {
+	for i := range 11 {
+		unit := math.Pow(10, first+float64(i)*every)
 		for m := 1.0; m < 10; m++ {
-			t := plot.Tick{Value: m * math.Pow(10, e)}
-			if m > 1 && every > 1 || t.Value < lo*(1-1e-9) || t.Value > hi*(1+1e-9) {
+			t := plot.Tick{Value: m * unit}
+			if m > 1 && every > 1 || t.Value < lo*(1-1e-9) || !(t.Value/hi < 1+1e-9) {
 				continue
 			}
-			if m == 1 || few && (m == 2 || m == 5) {
-				t.Label = number(t.Value, math.Pow(10, e))
+			label := number(t.Value, unit)
+			if m == 1 || few && (m == 2 || m == 5) || end-begin < 1 && m != 7 && m != 9 && len(label) < 4 {
+				t.Label = label
 				labels++
 			}
 			ticks = append(ticks, t)
 		}
 	}
-	if labels < 2 {
+	if labels < 2 && lo > 1e-300 {
 		return linearTicks{}.Ticks(lo, hi)
 	}
 	return ticks

