@@ -21,7 +21,7 @@ import (
 // Some are above what was planned. The files of saved policies are envs's (84
 // lines). envtest holds the Chain (214 lines), and its suites check padding,
 // probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it. figure has scales of its own, since those of plot overflow.
+// and saves all of it. figure has its own scales, for those of plot overflow.
 var budgets = map[string]int{
 	"envs":                800,  // 750 planned
 	"envs/envtest":        850,  // 550 planned
