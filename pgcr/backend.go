@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,7 +25,7 @@ func OpenBackend(config string) (compute.Backend, error) {
 }
 
 var sharedBackend = sync.OnceValues(func() (compute.Backend, error) {
-	linked := compute.List()
+	linked := slices.Sorted(slices.Values(compute.List()))
 	if len(linked) == 0 {
 		return nil, errors.New(`pgcr: the program links no backend: import _ "github.com/gomlx/compute/gobackend", for one`)
 	}
@@ -32,7 +33,7 @@ var sharedBackend = sync.OnceValues(func() (compute.Backend, error) {
 	if config == "" {
 		config = linked[0]
 		for _, name := range linked {
-			if name != "go" { // linked on purpose
+			if name != "go" { // linked on purpose; of xla's names the last
 				config = name
 			}
 		}
@@ -44,6 +45,9 @@ func open(config string) (backend compute.Backend, err error) {
 	defer func() {
 		if v := recover(); v != nil { // GoMLX panics for a backend that is not there
 			err = fmt.Errorf("%v", v)
+		}
+		if err != nil && strings.Contains(err.Error(), "no plugins found") {
+			err = errors.New("XLA finds no plugin in PJRT_PLUGIN_LIBRARY_PATH or, where that is not set, ~/.local/lib/go-xla: docker/xla.sh fetches one")
 		}
 		if err != nil {
 			backend, err = nil, fmt.Errorf("pgcr: opening the backend %q (the program links %s): %s",

@@ -29,7 +29,7 @@ var budgets = map[string]int{
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         900,
-	"pgcr":                1365, // 1,200 planned
+	"pgcr":                1370, // 1,200 planned
 	"pgcr/ondevice":       900,
 	"baselines":           900,
 	"baselines/neural":    550,
