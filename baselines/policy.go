@@ -192,9 +192,7 @@ func (p *policy[T]) Load(r io.Reader) error {
 // for that many results, and wants each of a run.
 func (p *policy[T]) forEach(obs envs.Observation, room, each int, use func(r int, features, scores []float64) error) error {
 	obs.Check(p.spec, len(p.runs))
-	if room != len(p.runs)*each {
-		panic(fmt.Sprintf("baselines: got room for %d results, want %d", room, len(p.runs)*each))
-	}
+	envs.CheckResults(room, len(p.runs)*each)
 	if err := obs.Finite(); err != nil {
 		return err
 	}

@@ -78,6 +78,9 @@ func (o Observation) Check(spec Spec, runs int) {
 		panic(fmt.Sprintf("envs: observation has %d sizes, want %d", len(o.Sizes), runs))
 	case o.Session != nil && len(o.Session) != runs:
 		panic(fmt.Sprintf("envs: observation has %d sessions, want %d", len(o.Session), runs))
+	case o.Codes != nil && (len(o.Codes.Items) != runs*o.Candidates || len(o.Codes.State)%runs != 0):
+		panic(fmt.Sprintf("envs: observation has %d item codes and %d state codes, want %d and as many for each of %d runs",
+			len(o.Codes.Items), len(o.Codes.State), runs*o.Candidates, runs))
 	}
 	for r, size := range o.Sizes {
 		if size < 1 || int(size) > o.Candidates {
@@ -125,6 +128,13 @@ func (t Transition) Check(spec Spec, runs int) {
 		panic(fmt.Sprintf("envs: transition has %d rewards and %d discounts, want %d", len(t.Reward), len(t.Discount), runs))
 	}
 	CheckActions(t.Actions, t.Observation)
+}
+
+// CheckResults panics unless there is room for as many results as a call writes.
+func CheckResults(room, want int) {
+	if room != want {
+		panic(fmt.Sprintf("envs: got room for %d results, want %d", room, want))
+	}
 }
 
 // CheckActions panics unless there is an action for each run, and each is the

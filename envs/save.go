@@ -22,7 +22,7 @@ type Saver interface {
 	Load(r io.Reader) error
 }
 
-const stateMagic = "contextrec policy 2\n"
+const stateMagic = "contextrec policy 3\n"
 
 // WriteState writes the state of a policy for its Save: a line of text, a
 // SHA-256 sum, and as gob what made the policy and a struct with exported fields.

@@ -3,7 +3,6 @@ package pgcr
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -31,7 +30,7 @@ type Agent struct {
 	updates       int64 // t of Adam
 	diagnostics   Diagnostics
 
-	policy, values *Exec    // contexts -> [R, M]
+	policy, values *Exec    // contexts -> [R, K, M] for K dropout masks, and [R, M]
 	learn          *learner // made at the first update, when it is known whether there are sessions
 }
 
@@ -51,7 +50,7 @@ type Diagnostics struct {
 // when a setting is out of bounds, and without seed or backend.
 func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	c = c.withDefaults()
-	if err := cmp.Or(spec.Validate(), c.validate()); err != nil {
+	if err := cmp.Or(spec.Validate(), c.Validate()); err != nil {
 		return nil, err
 	}
 	if len(seeds) == 0 {
@@ -75,8 +74,8 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a.policy, err = NewExec(a.backend, func(in []*Node) *Node {
 		k := len(in) - 4
 		contexts, absent, mask, kappa := in[k], in[k+1], in[k+2], in[k+3]
-		scores := Add(a.actor.Network.Forward(in[:k], contexts, mask), absent)
-		return Probabilities(scores, kappa) // (13)
+		scores := Reshape(a.actor.Network.Forward(in[:k], contexts, mask), len(seeds), -1, spec.Candidates)
+		return Probabilities(Add(scores, absent), kappa) // (13)
 	})
 	var err2 error
 	a.values, err2 = NewExec(a.backend, func(in []*Node) *Node {
@@ -105,22 +104,15 @@ func (a *Agent) Weights() (actor, critic [][]float32, err error) {
 	return actor[:len(actor)/3], critic[:len(critic)/3], errors.Join(err, err2)
 }
 
-// check panics unless an observation and the results of a call have their shapes.
-func (a *Agent) check(obs envs.Observation, results, want int) {
-	obs.Check(a.spec, a.Runs())
-	if results != want {
-		panic(fmt.Sprintf("pgcr: got room for %d results, want %d", results, want))
-	}
-}
-
 // Act samples an action for each run from the policy (13), under one fresh dropout mask a run.
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
-	a.check(obs, len(dst), a.Runs())
+	obs.Check(a.spec, a.Runs())
+	envs.CheckResults(len(dst), a.Runs())
 	mask := make([]float32, a.Runs()*a.actor.Network.last())
 	for r, s := range a.streams {
 		drop(part(mask, r, a.Runs()), a.config.Dropout, rand.New(s.ActMask))
 	}
-	p, err := a.probabilities(obs, mask)
+	p, err := a.probabilities(obs, tensor(mask, a.Runs(), 1, len(mask)/a.Runs()))
 	if err != nil {
 		return err
 	}
@@ -129,9 +121,7 @@ func (a *Agent) Act(dst []int, obs envs.Observation) error {
 		set := part(p, r, a.Runs())[:obs.Size(r)]
 		dst[r] = sample(set, rand.New(s.Act).Float64())
 		for _, pi := range set {
-			if pi > 0 {
-				a.diagnostics.Entropy -= float64(pi) * math.Log(float64(pi)) / float64(a.Runs())
-			}
+			a.diagnostics.Entropy -= float64(pi) * math.Log(max(float64(pi), 1e-300)) / float64(a.Runs())
 		}
 	}
 	return nil
@@ -151,79 +141,59 @@ func sample(p []float32, u float64) (last int) {
 	return last // where rounding left the sum a little below u, too
 }
 
-// evaluate runs a graph on the candidates of a step and returns its result, [R, M]. A number that
-// is not finite is an envs.RunError.
-func (a *Agent) evaluate(what string, exec *Exec, weights []*tensors.Tensor, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
+// evaluate runs a graph of a network on the candidates of a step.
+func (a *Agent) evaluate(network *Parameters, exec *Exec, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
 	if err := obs.Finite(); err != nil {
 		return nil, err
 	}
-	runs, m, d := a.Runs(), a.spec.Candidates, a.spec.Dim
-	rows := make([]float32, runs*m*d) // 0 beyond the size of a set
-	for r := range runs {
-		copy(part(rows, r, runs), part(obs.Contexts, r, runs)[:obs.Size(r)*d])
-	}
-	x, err := Call(exec, weights, append([]*tensors.Tensor{Columns(rows, runs, m, d)}, more...)...)
-	for i, xi := range x {
-		if xi-xi != 0 && i%m < obs.Size(i/m) {
-			return nil, a.diverged(i/m, fmt.Errorf("the %s of candidate %d is %v", what, i%m, xi))
-		}
-	}
-	return x, err
+	x, err := network.Evaluate(exec, obs, more...)
+	return x, a.replay.Explain(err, a.updates, obs)
 }
 
-// probabilities is the policy (13) under dropout masks, [R, H]: [R, M].
-func (a *Agent) probabilities(obs envs.Observation, mask []float32) ([]float32, error) {
+// probabilities is the policy (13) under K dropout masks a run: [R, K, M].
+func (a *Agent) probabilities(obs envs.Observation, masks *tensors.Tensor) ([]float32, error) {
 	runs, m := a.Runs(), a.spec.Candidates
 	absent := slices.Repeat([]float32{Absent}, runs*m)
 	for r := range runs {
 		clear(part(absent, r, runs)[:obs.Size(r)])
 	}
-	return a.evaluate("probability", a.policy, a.actor.Weights(), obs,
-		tensor(absent, runs, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(a.steps)))
+	return a.evaluate(a.actor, a.policy, obs, tensor(absent, runs, 1, m), masks, scalar(a.config.Greed.At(a.steps)))
 }
-
-// enumerated is the largest last layer whose dropout masks Probabilities adds up one by one.
-const enumerated = 10
 
 // Probabilities implements envs.Probable. With Actor-Dropout it is the mean over masks: over all of
 // them where the last hidden layer has up to 10 units, else over 1,024 that are drawn.
 func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
-	a.check(obs, len(dst), a.Runs()*a.spec.Candidates)
+	m, units, rate, masks := a.spec.Candidates, a.actor.Network.last(), a.config.Dropout, 1
+	obs.Check(a.spec, a.Runs())
+	envs.CheckResults(len(dst), a.Runs()*m)
 	clear(dst)
-	units, rate := a.actor.Network.last(), a.config.Dropout
-	masks := 1
 	if rate > 0 {
-		masks = 1 << min(units, enumerated)
+		masks = 1 << min(units, 10)
 	}
-	mask, rng := make([]float32, units), envs.NewRand(0, "pgcr/peek")
-	for m := range masks {
-		weight := 1 / float64(masks)
-		drop(mask, rate, rng)
-		if rate > 0 && units <= enumerated { // mask m, and its probability
-			weight = 1
-			for i := range mask {
-				kept := float64(m >> i & 1)
-				mask[i] = float32(kept / (1 - rate))
-				weight *= kept*(1-rate) + (1-kept)*rate
-			}
-		}
-		p, err := a.probabilities(obs, slices.Repeat(mask, a.Runs()))
-		if err != nil {
-			return err
-		}
-		for i, pi := range p {
-			dst[i] += weight * float64(pi)
+	mask, weights := make([]float32, masks*units), slices.Repeat([]float64{1 / float64(masks)}, masks)
+	drop(mask, rate, envs.NewRand(0, "pgcr/peek"))
+	for k := 0; rate > 0 && units <= 10 && k < masks; k++ { // mask k, and its probability
+		weights[k] = 1
+		for i := range units {
+			kept := float64(k >> i & 1)
+			mask[k*units+i] = float32(kept / (1 - rate))
+			weights[k] *= kept*(1-rate) + (1-kept)*rate
 		}
 	}
-	return nil
+	p, err := a.probabilities(obs, tensor(mask, 1, masks, units))
+	for i, pi := range p {
+		dst[i/m/masks*m+i%m] += weights[i/m%masks] * float64(pi)
+	}
+	return err
 }
 
 // Values writes the critic's estimate f(c) of the value of each candidate to dst, [R, M], NaN
 // beyond the size of a set.
 func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	m := a.spec.Candidates
-	a.check(obs, len(dst), a.Runs()*m)
-	values, err := a.evaluate("value", a.values, a.critic.Weights(), obs)
+	obs.Check(a.spec, a.Runs())
+	envs.CheckResults(len(dst), a.Runs()*m)
+	values, err := a.evaluate(a.critic, a.values, obs)
 	for i, v := range values {
 		dst[i] = float64(v)
 		if i%m >= obs.Size(i/m) {
@@ -250,18 +220,11 @@ func (a *Agent) Update(tr envs.Transition) (err error) {
 	if a.steps++; a.steps%int64(a.config.UpdateEvery) == 0 {
 		for range a.config.UpdatesPerStep {
 			if err := a.learn.update(a); err != nil {
-				return err
+				return a.replay.Explain(err, a.updates, tr.Observation)
 			}
 		}
 	}
 	return nil
-}
-
-// diverged explains an unusable number by what is known of its cause.
-func (a *Agent) diverged(r int, err error) error {
-	feature, reward := a.replay.Largest(r)
-	return &envs.RunError{Run: r, Err: fmt.Errorf("after %d updates %w (the largest feature seen is %v, the largest reward %v; ActorRate %v, CriticRate %v, kappa %v)",
-		a.updates, err, feature, reward, a.config.ActorRate, a.config.CriticRate, a.config.Greed.At(a.steps))}
 }
 
 // saved is everything that an agent is made of.
@@ -273,19 +236,12 @@ type saved struct {
 }
 
 // Save implements envs.Saver: both networks, Adam's moments, the counts, every random stream and
-// the history. It is an error when a weight or a moment is not finite.
+// the history.
 func (a *Agent) Save(w io.Writer) error {
 	actor, err := a.actor.Values()
 	critic, err2 := a.critic.Values()
 	if err := errors.Join(err, err2); err != nil {
 		return err
-	}
-	for _, values := range slices.Concat(actor, critic) {
-		for i, v := range values {
-			if v-v != 0 {
-				return a.diverged(i/(len(values)/a.Runs()), fmt.Errorf("a weight is %v", v))
-			}
-		}
 	}
 	return envs.WriteState(w, a.config, a.spec, a.Runs(), saved{a.steps, a.updates, actor, critic, a.streams, a.replay.Kept()})
 }

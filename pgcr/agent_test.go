@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 	t.Run("everything", func(t *testing.T) { envtest.TestAlgorithm(t, everything, envs.Mixed{Candidates: 3, Dim: 6}, 60) })
 	t.Run("sessions", func(t *testing.T) { envtest.TestAlgorithm(t, everything, envtest.Chain{}, 60) })
 	t.Run("own sets", func(t *testing.T) {
-		envtest.TestAlgorithm(t, pgcr.Config{BatchSize: 16, Resamples: pgcr.OwnSets, Discount: 0.9}, envtest.Chain{}, 60)
+		envtest.TestAlgorithm(t, pgcr.Config{Hidden: []int{12}, Dropout: 0.5, BatchSize: 16, Resamples: pgcr.OwnSets, Discount: 0.9}, envtest.Chain{}, 60)
 	})
 }
 
@@ -220,11 +220,74 @@ func TestDivergence(t *testing.T) {
 		}
 	}
 	var run *envs.RunError
-	if !errors.As(err, &run) || run.Run != 1 || !strings.Contains(err.Error(), "largest feature seen is 2e+38") || !strings.Contains(err.Error(), "reward 3e+38") {
+	if !errors.As(err, &run) || run.Run != 1 || !strings.HasSuffix(err.Error(), "the largest feature is 2e+38, the largest reward 3e+38") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := g.agent.Save(nil); err == nil {
-		t.Error("an agent without usable parameters was saved")
+	actor, critic := g.values() // an update that fails leaves them as they were
+	for _, x := range slices.Concat(slices.Concat(actor...), slices.Concat(critic...)) {
+		if x-x != 0 {
+			t.Fatalf("a weight or moment is %v", x)
+		}
+	}
+	// What is on offer counts before anything was learned from it.
+	g = play(t, pgcr.Config{Hidden: []int{200}}, envs.Linear{Candidates: 2, Dim: 2}, seeds(1, 1))
+	obs = g.env.Observe()
+	for i := range obs.Contexts {
+		obs.Contexts[i] = 3e38
+	}
+	if err := g.agent.Act(g.actions, obs); err == nil || !strings.HasSuffix(err.Error(), "the largest feature is 3e+38, the largest reward 0") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A run without a step to learn from stays as it is, moments included: here run 0,
+// all of whose bounded history is of a session that has not come back.
+func TestUnreadyRunsStay(t *testing.T) {
+	spec := envs.Spec{Candidates: 2, Dim: 2}
+	policy, err := pgcr.Config{Capacity: 3, Discount: 0.9, BatchSize: 4}.New(spec, seeds(1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, rng := &game{t: t, agent: policy.(*pgcr.Agent)}, rand.New(rand.NewPCG(1, 1))
+	var before, after [2][][]float32
+	for step := range 20 {
+		before[0], before[1] = g.values()
+		obs := envs.Observation{Runs: 2, Candidates: 2, Dim: 2, Session: []int32{int32(max(0, step-5)), 0}}
+		for range 8 {
+			obs.Contexts = append(obs.Contexts, rng.Float32())
+		}
+		tr := envs.Transition{Observation: obs, Actions: []int{0, 1}, Outcome: envs.Outcome{Reward: []float32{1, 1}, Discount: []float32{1, 1}}}
+		if err := policy.Update(tr); err != nil {
+			t.Fatal(err)
+		}
+		after[0], after[1] = g.values()
+		for i, values := range slices.Concat(before[0], before[1]) {
+			now := slices.Concat(after[0], after[1])[i]
+			half := len(values) / 2
+			if step > 10 && !slices.Equal(values[:half], now[:half]) {
+				t.Fatalf("step %d: parameter %d of the run without a step has changed", step, i)
+			}
+			if step > 0 && i == 0 && slices.Equal(values[half:], now[half:]) {
+				t.Fatalf("step %d: the other run has not learned", step)
+			}
+		}
+	}
+}
+
+// A step of a session that offers an item twice is learned from, too: the search for
+// others that differ ends.
+func TestEqualItemsInASession(t *testing.T) {
+	policy, err := pgcr.Config{Discount: 0.9}.New(envs.Spec{Candidates: 3, Dim: 2}, seeds(1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	obs := envs.Observation{Runs: 1, Candidates: 3, Dim: 2, Contexts: make([]float32, 6), Session: []int32{0},
+		Codes: &envs.Codes{Items: []int32{5, 4, 5}, Table: items{}}}
+	for range 3 {
+		tr := envs.Transition{Observation: obs, Actions: []int{0}, Outcome: envs.Outcome{Reward: []float32{1}, Discount: []float32{1}}}
+		if err := policy.Update(tr); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/compute"
 )
@@ -21,7 +22,7 @@ type Config struct {
 	Resamples      int // N, resampled sets a step of the batch; default 1; OwnSets for vanilla policy gradient
 	UpdateEvery    int // environment steps between updates; default 1
 	UpdatesPerStep int // updates each time; default 1
-	Capacity       int // steps of a run that the history keeps; default 0, all
+	Capacity       int // steps of a run that the history keeps, each in 4*M*D + 24 bytes (see Replay); default 0, all
 
 	UnweightedCritic bool // leaves p̂ out of (23): chosen contexts come with that probability already
 
@@ -35,10 +36,6 @@ type Config struct {
 // OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets are those that were
 // on offer.
 const OwnSets = -1
-
-// Paper returns the setting of the paper's toy experiments (section 6.2), with the Actor-Dropout
-// that it recommends (section 5.2.2). Learning rates are ours.
-func Paper() Config { return Config{Dropout: 0.5} }
 
 func (c Config) withDefaults() Config {
 	if c.Hidden == nil {
@@ -59,13 +56,10 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(c.withDefaults()))
 }
 
-// validate returns an error that names the first bad setting and its value.
-func (c Config) validate() error {
-	layers := len(c.Hidden) >= 1 && len(c.Hidden) <= 16
-	for _, units := range c.Hidden {
-		layers = layers && units >= 1 && units <= 1<<16
-	}
-	g := c.Greed
+// Validate returns an error that names the first bad setting and its value. Defaults are not filled
+// in.
+func (c Config) Validate() error {
+	g, layers := c.Greed, len(c.Hidden) >= 1 && len(c.Hidden) <= 16 && slices.Min(c.Hidden) >= 1 && slices.Max(c.Hidden) <= 1<<16
 	for _, s := range []struct {
 		field string
 		value any

@@ -28,9 +28,8 @@ func newLearner(a *Agent, sessions bool) (l *learner, err error) {
 		if l.sarsa {
 			b.Next, b.Discount = in[11], in[12]
 		}
-		actor, critic, m := Update(actor, critic, b)
-		return slices.Concat(actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V,
-			[]*Node{m.CriticLoss, m.ActorLoss, m.CriticGradient, m.ActorGradient})
+		actor, critic, measures := Update(actor, critic, b)
+		return slices.Concat(actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V, measures)
 	})
 	return l, err
 }
@@ -38,14 +37,13 @@ func newLearner(a *Agent, sessions bool) (l *learner, err error) {
 // update learns from one batch a run.
 func (l *learner) update(a *Agent) error {
 	a.updates++
-	results, err := Train(l.exec, []*Parameters{a.actor, a.critic}, l.draw(a)...)
+	measures, err := Train(l.exec, []*Parameters{a.actor, a.critic}, l.draw(a)...)
 	if err != nil {
 		return err
 	}
-	mean := func(i int) float64 { return float64(tensors.ToScalar[float32](results[i])) / float64(a.Runs()) }
-	d := &a.diagnostics
-	d.CriticLoss, d.ActorLoss = mean(0), mean(1)
-	d.CriticGradient, d.ActorGradient = math.Sqrt(mean(2)), math.Sqrt(mean(3))
+	d, mean := &a.diagnostics, func(i int) float64 { return measures[i] / float64(a.Runs()) }
+	d.ActorGradient, d.CriticGradient = math.Sqrt(mean(0)), math.Sqrt(mean(1))
+	d.ActorLoss, d.CriticLoss = mean(2), mean(3)
 	return nil
 }
 

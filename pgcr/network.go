@@ -58,7 +58,8 @@ func (n Network) Init(rng *rand.Rand, scale float64) [][]float32 {
 // Forward applies the network to contexts, [R, D+1, n], and returns [R, n].
 //
 // mask, [R, 1, H], is Actor-Dropout (section 5.2.2): a factor for each unit of the last hidden
-// layer, 0 or 1/(1-rate), the same for all contexts of a run. Nil drops nothing.
+// layer, 0 or 1/(1-rate), the same for all contexts of a run. Nil drops nothing. With K > 1 masks,
+// [1, K, H], the result is [R, K, n].
 func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
 	h := MaxScalar(product(params[0], contexts), 0)
 	for l := 1; l < len(n.Hidden); l++ {
@@ -73,8 +74,10 @@ func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
 	if n.Bias {
 		y = Add(y, params[out+1])
 	}
-	d := contexts.Shape().Dimensions
-	return Reshape(y, d[0], d[2])
+	if y.Shape().Dimensions[1] == 1 {
+		return Squeeze(y, 1)
+	}
+	return y
 }
 
 // product multiplies [R, a, b] by [R, b, c], run by run.

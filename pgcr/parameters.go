@@ -2,6 +2,7 @@ package pgcr
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -30,10 +31,10 @@ func NewParameters(network Network, scale float64, seeds []uint64, role string) 
 	for _, seed := range seeds {
 		for i, w := range network.Init(envs.NewRand(seed, role), scale) {
 			values[i] = append(values[i], w...)
-			for _, moment := range []int{count + i, 2*count + i} {
-				values[moment] = append(values[moment], make([]float32, len(w))...)
-			}
 		}
+	}
+	for i := range 2 * count { // the moments
+		values[count+i] = make([]float32, len(values[i%count]))
 	}
 	p.Restore(values)
 	return p
@@ -57,14 +58,29 @@ func (p *Parameters) Restore(values [][]float32) {
 	}
 }
 
-// Weights returns the weights, which Call takes.
-func (p *Parameters) Weights() []*tensors.Tensor { return p.tensors[:len(p.tensors)/3] }
-
 // Nodes takes weights and moments from the front of the inputs of a graph that Train runs, and
 // returns the rest.
 func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 	n := len(p.tensors) / 3
 	return State{p.Network, inputs[:n], inputs[n : 2*n], inputs[2*n : 3*n]}, inputs[3*n:]
+}
+
+// Evaluate runs a graph that takes the weights, the candidates of a step as Columns, 0 beyond the
+// size of a set, and further inputs. It returns the result, [R, K, M]. A number that is not finite is
+// an envs.RunError.
+func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
+	m, d := obs.Candidates, obs.Dim
+	rows := make([]float32, len(obs.Contexts))
+	for r := range obs.Runs {
+		copy(part(rows, r, obs.Runs), part(obs.Contexts, r, obs.Runs)[:obs.Size(r)*d])
+	}
+	x, err := Call(exec, p.tensors[:len(p.tensors)/3], append([]*tensors.Tensor{Columns(rows, obs.Runs, m, d)}, more...)...)
+	for i, xi := range x {
+		if r := i / (len(x) / obs.Runs); xi-xi != 0 && i%m < obs.Size(r) {
+			return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the network returns %v for candidate %d", xi, i%m)}
+		}
+	}
+	return x, err
 }
 
 // Call runs a graph with one result and returns its values.
@@ -90,15 +106,28 @@ func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor) (results []*ten
 	return results, err
 }
 
-// Train runs a graph that takes weights and moments of some networks before its inputs and returns
-// their successors before its results. The successors take their places.
-func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (results []*tensors.Tensor, err error) {
+// Train runs a graph that takes weights and moments of some networks before its inputs. Its results
+// are their successors, which take their places, and measures, whose sums over runs are returned:
+// first the squared norm of each network's gradient, [R]. Where that is not finite, the error is an
+// envs.RunError, and the networks stay as they were.
+func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (measures []float64, err error) {
 	var parameters []*tensors.Tensor
 	for _, p := range networks {
 		parameters = append(parameters, p.tensors...)
 	}
-	if results, err = run(exec, parameters, inputs); err != nil {
+	results, err := run(exec, parameters, inputs)
+	if err != nil {
 		return nil, err
+	}
+	measures = make([]float64, len(results)-len(parameters))
+	for i, t := range results[len(parameters):] {
+		values, err2 := tensors.CopyFlatData[float32](t)
+		err = errors.Join(err, err2, t.FinalizeAll())
+		for r, x := range values {
+			if measures[i] += float64(x); i < len(networks) && x-x != 0 {
+				return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the squared norm of a gradient is %v", x)}
+			}
+		}
 	}
 	for _, p := range networks {
 		for i, t := range p.tensors {
@@ -106,7 +135,7 @@ func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) 
 			p.tensors[i], results = results[0], results[1:]
 		}
 	}
-	return results, err
+	return measures, err
 }
 
 // Columns turns contexts in rows, [R, n, D], into the input of Network.Forward, [R, D+1, n].

@@ -15,7 +15,7 @@ import (
 // replacement (section 6.2). Steps are counted from 0.
 //
 // Where observations come with codes, those are kept in place of contexts: a step of a run takes
-// 4*(S+M) bytes and about 24 more, else 4*M*D and 24.
+// 4*(S+M) bytes and 24 more, else 4*M*D and 24; in sessions it takes another 8.
 type Replay struct {
 	spec     envs.Spec
 	capacity int     // steps of a run that are kept
@@ -88,16 +88,18 @@ func (rp *Replay) Add(tr envs.Transition) error {
 		} else {
 			copy(h.Contexts.at(at), contexts)
 		}
-		for _, x := range contexts {
-			h.LargestFeature = max(h.LargestFeature, x, -x)
-		}
-		h.LargestReward = max(h.LargestReward, tr.Reward[r], -tr.Reward[r])
+		h.LargestFeature = largest(h.LargestFeature, contexts)
+		h.LargestReward = largest(h.LargestReward, tr.Reward[r:r+1])
 		s := record{Size: int32(size), Chosen: int32(tr.Actions[r]), Reward: tr.Reward[r]}
 		if tr.Discount != nil {
 			s.Discount = rp.gamma * tr.Discount[r]
 		}
 		if at == len(h.Steps) {
 			h.Steps = append(h.Steps, record{})
+		} else if was := h.Steps[at].Session; tr.Session != nil { // its first visit is forgotten
+			if h.Visits[was] = h.Visits[was][1:]; len(h.Visits[was]) == 0 {
+				delete(h.Visits, was)
+			}
 		}
 		h.Count++
 		if tr.Session != nil {
@@ -134,7 +136,7 @@ func (rp *Replay) visit(h *history, s record) {
 	if h.Visits == nil {
 		h.Visits = map[int32][]int32{}
 	}
-	step, past := int32(h.Count-1), h.kept(h.Visits[s.Session])
+	step, past := int32(h.Count-1), h.Visits[s.Session]
 	if n := len(past); n > 0 {
 		previous := &h.Steps[int(past[n-1])%rp.capacity]
 		if previous.Next = step; previous.Discount > 0 {
@@ -149,14 +151,6 @@ func (rp *Replay) visit(h *history, s record) {
 
 // oldest is the first step that is kept.
 func (h *history) oldest() int { return h.Count - len(h.Steps) }
-
-// kept leaves out the steps that are no longer kept, which come first.
-func (h *history) kept(steps []int32) []int32 {
-	for len(steps) > 0 && int(steps[0]) < h.oldest() {
-		steps = steps[1:]
-	}
-	return steps
-}
 
 // Draw draws a batch of steps of run r that can be learned from into dst, and reports whether there
 // is one.
@@ -232,15 +226,21 @@ func (rp *Replay) offered(offers []offer, r, step int) []offer {
 }
 
 // seen appends different candidates of those that were on offer in the session of a step, as many
-// as were at the step, joined with its state: each from a visit that is drawn uniformly.
+// as were at the step, joined with its state: each from a visit that is drawn uniformly. Where items
+// have codes they differ, unless the step offered one twice: then no others need be there.
 func (rp *Replay) seen(offers []offer, r, step int, rng *rand.Rand) []offer {
 	h, s, first := &rp.runs[r], rp.step(r, step), len(offers)
-	visits := h.kept(h.Visits[s.Session])
+	var items []int32
+	for i := 0; rp.table != nil && i < int(s.Size); i++ {
+		items = append(items, rp.item(h, offer{step, step, i}))
+	}
+	slices.Sort(items)
+	visits, differ := h.Visits[s.Session], len(slices.Compact(items)) == int(s.Size)
 	for len(offers) < first+int(s.Size) {
 		o := offer{state: step, step: int(visits[rng.IntN(len(visits))])}
 		o.candidate = rng.IntN(int(rp.step(r, o.step).Size))
 		if !slices.ContainsFunc(offers[first:], func(other offer) bool {
-			return other == o || rp.table != nil && rp.item(h, other) == rp.item(h, o)
+			return other == o || differ && rp.item(h, other) == rp.item(h, o)
 		}) {
 			offers = append(offers, o)
 		}
@@ -260,8 +260,23 @@ func (rp *Replay) Kept() Kept { return Kept{rp.identity, rp.runs} }
 // Restore makes the history what Kept returned, of as many runs.
 func (rp *Replay) Restore(k Kept) { rp.runs, rp.identity, rp.table = k.Runs, k.Table, nil }
 
-// Largest returns the largest feature and reward that were added to a run, in absolute value, for
-// messages.
-func (rp *Replay) Largest(r int) (feature, reward float32) {
-	return rp.runs[r].LargestFeature, rp.runs[r].LargestReward
+// Explain adds to an envs.RunError what is known of its cause: the largest feature, of the history
+// and of obs, and the largest reward, in absolute value. Other errors stay as they are.
+func (rp *Replay) Explain(err error, updates int64, obs envs.Observation) error {
+	var run *envs.RunError
+	if !errors.As(err, &run) {
+		return err
+	}
+	h := &rp.runs[run.Run]
+	feature := largest(h.LargestFeature, part(obs.Contexts, run.Run, obs.Runs)[:obs.Size(run.Run)*obs.Dim])
+	return &envs.RunError{Run: run.Run, Err: fmt.Errorf("after %d updates %w; the largest feature is %v, the largest reward %v",
+		updates, run.Err, feature, h.LargestReward)}
+}
+
+// largest returns the largest absolute value, but at least x.
+func largest(x float32, values []float32) float32 {
+	for _, v := range values {
+		x = max(x, v, -v)
+	}
+	return x
 }

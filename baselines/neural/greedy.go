@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/compute"
 
 	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/pgcr"
 )
 
 // Settings are those of a value network and of its training. The zero value is the paper's for the
@@ -18,7 +19,7 @@ type Settings struct {
 	InitScale   float64 // of the initial weights, see pgcr.Network.Init; default 1
 	BatchSize   int     // B, history steps an update; default 64
 	UpdateEvery int     // environment steps an update; default 1
-	Capacity    int     // steps of a run that the history keeps; default 0, all
+	Capacity    int     // steps of a run that the history keeps, each in 4*D + 24 bytes (see pgcr.Replay); default 0, all
 
 	// Discount is gamma, in [0, 1]; default 0, which is a bandit. It counts in problems with
 	// sessions only.
@@ -39,29 +40,11 @@ func (s Settings) withDefaults() Settings {
 
 // check returns an error that names the first bad setting.
 func (s Settings) check() error {
-	layers := len(s.Hidden) >= 1 && len(s.Hidden) <= 16
-	for _, units := range s.Hidden {
-		layers = layers && units >= 1 && units <= 1<<16
+	if !(s.Rate > 0 && s.Rate <= 10) {
+		return fmt.Errorf("Rate is %v, want a learning rate in (0, 10]", s.Rate)
 	}
-	for _, c := range []struct {
-		field string
-		value any
-		ok    bool
-		want  string
-	}{
-		{"Hidden", s.Hidden, layers, "1 to 16 layers of 1 to 65536 units"},
-		{"Rate", s.Rate, s.Rate > 0 && s.Rate <= 10, "a learning rate in (0, 10]"},
-		{"InitScale", s.InitScale, s.InitScale > 0 && s.InitScale <= 100, "a scale in (0, 100]"},
-		{"BatchSize", s.BatchSize, s.BatchSize >= 1 && s.BatchSize <= 1<<20, "1 to 1048576"},
-		{"UpdateEvery", s.UpdateEvery, s.UpdateEvery >= 1, "at least 1"},
-		{"Capacity", s.Capacity, s.Capacity >= 0, "at least 1, or 0 for all"},
-		{"Discount", s.Discount, s.Discount >= 0 && s.Discount <= 1, "0 to 1"},
-	} {
-		if !c.ok {
-			return fmt.Errorf("%s is %v, want %s", c.field, c.value, c.want)
-		}
-	}
-	return nil
+	return pgcr.Config{Hidden: s.Hidden, ActorRate: s.Rate, CriticRate: s.Rate, InitScale: s.InitScale, BatchSize: s.BatchSize,
+		Resamples: 1, UpdateEvery: s.UpdateEvery, UpdatesPerStep: 1, Capacity: s.Capacity, Discount: s.Discount}.Validate()
 }
 
 // Greedy always chooses the candidate with the largest value, and among equal ones it draws

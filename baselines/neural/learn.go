@@ -28,8 +28,8 @@ func newLearner(p *Policy, sessions bool) (*learner, error) {
 			target = pgcr.SarsaTarget(target, in[6], value(in[5])) // (22)
 		}
 		loss := pgcr.CriticLoss(weight, target, value(chosen)) // (17)
-		params, m, v := pgcr.Adam(state.Params, state.M, state.V, Gradient(loss, state.Params...), rate, t)
-		return slices.Concat(params, m, v)
+		state, squared := state.Descend(loss, rate, t, weight)
+		return slices.Concat(state.Params, state.M, state.V, []*Node{squared})
 	})
 	return l, err
 }
@@ -54,7 +54,7 @@ func (p *Policy) Update(tr envs.Transition) (err error) {
 	}
 	p.updates++
 	_, err = pgcr.Train(p.learn.exec, []*pgcr.Parameters{p.network}, p.draw()...)
-	return err
+	return p.history.Explain(err, p.updates, tr.Observation)
 }
 
 // onlyChosen is a transition in which the chosen candidate was the only one.

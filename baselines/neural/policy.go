@@ -126,24 +126,12 @@ func (p *Policy) Values(dst []float64, obs envs.Observation) error {
 // evaluate returns f(c), [R, M]. The caller has room for that many results, and wants each of a run.
 func (p *Policy) evaluate(obs envs.Observation, room, each int) ([]float32, error) {
 	obs.Check(p.spec, p.Runs())
-	if room != p.Runs()*each {
-		panic(fmt.Sprintf("neural: got room for %d results, want %d", room, p.Runs()*each))
-	}
+	envs.CheckResults(room, p.Runs()*each)
 	if err := obs.Finite(); err != nil {
 		return nil, err
 	}
-	m, d := p.spec.Candidates, p.spec.Dim
-	rows := make([]float32, len(obs.Contexts)) // 0 beyond the size of a set
-	for r := range p.Runs() {
-		copy(rows[r*m*d:], obs.Contexts[r*m*d:][:obs.Size(r)*d])
-	}
-	values, err := pgcr.Call(p.values, p.network.Weights(), pgcr.Columns(rows, p.Runs(), m, d))
-	for i, v := range values {
-		if v-v != 0 && i%m < obs.Size(i/m) {
-			return nil, p.diverged(i/m, fmt.Errorf("the value of candidate %d is %v", i%m, v))
-		}
-	}
-	return values, err
+	values, err := p.network.Evaluate(p.values, obs)
+	return values, p.history.Explain(err, p.updates, obs)
 }
 
 // set returns the values of the candidates of a run.
@@ -162,13 +150,6 @@ func largest(values []float32) (best []int) {
 		}
 	}
 	return best
-}
-
-// diverged tells how far into a run a value has stopped being finite.
-func (p *Policy) diverged(r int, err error) error {
-	feature, reward := p.history.Largest(r)
-	return &envs.RunError{Run: r, Err: fmt.Errorf("%T: after %d updates %w (the largest feature seen is %v, the largest reward %v; Rate %v)",
-		p.declared, p.updates, err, feature, reward, p.settings.Rate)}
 }
 
 // saved is everything that a policy is made of.

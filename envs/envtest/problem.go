@@ -46,8 +46,9 @@ func (c problemChecks) shapes() {
 				x := tr.Context(r, k)
 				want(slices.Equal(x[:spec.State], tr.Context(r, 0)[:spec.State]), "step %d, run %d: candidates 0 and %d differ in the state", i, r, k)
 				if c := tr.Codes; c != nil {
-					dst, s := make([]float32, spec.Dim), len(c.State)/3
-					c.Table.Expand(dst, c.State[r*s:(r+1)*s], c.Items[r*spec.Candidates+k])
+					dst, s, items := make([]float32, spec.Dim), len(c.State)/3, c.Items[r*spec.Candidates:][:k+1]
+					c.Table.Expand(dst, c.State[r*s:(r+1)*s], items[k])
+					want(tr.Session == nil || slices.Index(items, items[k]) == k, "step %d, run %d: two candidates have the code %d", i, r, items[k])
 					want(slices.Equal(x, dst), "step %d, run %d: the code of candidate %d expands to another context", i, r, k)
 				}
 			}

@@ -83,6 +83,10 @@ func (c *counter) Observe() envs.Observation {
 		}
 	case "codes":
 		obs.Codes = &envs.Codes{Items: make([]int32, obs.Runs*obs.Candidates), Table: zeros{}}
+	case "an item twice in a session":
+		obs.Session = make([]int32, obs.Runs)
+		obs.Codes = &envs.Codes{Items: make([]int32, obs.Runs*obs.Candidates), Table: zeros{}}
+		obs.Contexts = make([]float32, len(obs.Contexts))
 	}
 	return obs
 }
@@ -132,24 +136,25 @@ func (c *counter) ExpectedRewards(dst []float64) {
 
 func TestFaultsOfProblems(t *testing.T) {
 	for fault, promise := range map[string]string{
-		"":                      "",
-		"state":                 "shapes",
-		"sessions come and go":  "shapes",
-		"discount in a bandit":  "shapes",
-		"codes":                 "shapes",
-		"one buffer":            "slices",
-		"every Observe differs": "slices",
-		"outcome overwritten":   "slices",
-		"actions changed":       "shapes",
-		"runs matter":           "a run depends",
-		"one seed":              "contexts",
-		"actions matter":        "contexts",
-		"bias":                  "expected",
-		"no NaN":                "expected",
-		"asking matters":        "expected",
-		"any length":            "expected",
-		"any action":            "wrong lengths",
-		"no seeds":              "wrong lengths",
+		"":                           "",
+		"state":                      "shapes",
+		"sessions come and go":       "shapes",
+		"discount in a bandit":       "shapes",
+		"codes":                      "shapes",
+		"an item twice in a session": "shapes",
+		"one buffer":                 "slices",
+		"every Observe differs":      "slices",
+		"outcome overwritten":        "slices",
+		"actions changed":            "shapes",
+		"runs matter":                "a run depends",
+		"one seed":                   "contexts",
+		"actions matter":             "contexts",
+		"bias":                       "expected",
+		"no NaN":                     "expected",
+		"asking matters":             "expected",
+		"any length":                 "expected",
+		"any action":                 "wrong lengths",
+		"no seeds":                   "wrong lengths",
 	} {
 		broken(t, fault, envtest.CheckProblem(shop{fault}), promise)
 	}

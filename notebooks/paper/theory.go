@@ -230,6 +230,7 @@ func (s *subjects) independent(dst []int, x int) {
 // joint draws a batch in which context x takes the place of another one, so that
 // its companions are drawn, too, and, for each set, M-1 of the batch's other contexts
 // without replacement: what a permutation that is cut into sets gives to one context.
+// The critic's weight is not quite that: see pgcr.Update on a context among its others.
 func (s *subjects) joint(dst []int, x int) {
 	batch := s.batch()
 	for k := range dst {
