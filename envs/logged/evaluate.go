@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -20,7 +21,7 @@ func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint
 	}
 	for _, d := range log.Decisions {
 		if err := errors.Join(ctx.Err(), policy.Update(log.step(d, len(seeds)))); err != nil {
-			return nil, fmt.Errorf("logged: learning decision %q: %w", d.ID, err)
+			return nil, log.failed(d, err)
 		}
 	}
 	return policy, nil
@@ -58,7 +59,7 @@ func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64
 			err = policy.Update(t)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("logged: decision %q: %w", d.ID, err)
+			return nil, log.failed(d, err)
 		}
 	}
 	return &steps, nil
@@ -85,13 +86,17 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 	for _, d := range log.Decisions {
 		obs := log.step(d, runs).Observation
 		if err := errors.Join(ctx.Err(), probabilities(all, policy, obs)); err != nil {
-			return nil, fmt.Errorf("logged: decision %q: %w", d.ID, err)
+			return nil, log.failed(d, err)
 		}
-		p := make([]float64, obs.Size(0))
+		p, sum := make([]float64, obs.Size(0)), 0.0
 		for i, x := range all {
 			if c := i % log.Candidates; c < len(p) {
 				p[c] += x / float64(runs)
+				sum += x / float64(runs)
 			}
+		}
+		if !(math.Abs(sum-1) < 1e-3) {
+			return nil, log.failed(d, fmt.Errorf("the policy's probabilities sum to %v", sum))
 		}
 		e.Probabilities, e.Weight = append(e.Probabilities, p), append(e.Weight, p[d.Chosen]/d.Propensity)
 	}

@@ -288,21 +288,40 @@ func TestNoSpread(t *testing.T) {
 	}
 }
 
+// loose has probabilities that are none.
+type loose struct{ chooser }
+
+func (*loose) Probabilities(dst []float64, _ envs.Observation) error {
+	dst[0] = math.NaN()
+	return nil
+}
+
 func TestEvaluateErrors(t *testing.T) {
 	ctx, none := context.Background(), table([]float64{1}, []float64{0}, "")
-	_, evaluated := logged.Evaluate(ctx, none, &chooser{}, 1)
 	_, replayed := logged.Replay(ctx, none, baselines.Random{}, 1)
 	_, empty := logged.Train(ctx, &logged.Log{Candidates: 2, Features: []string{"x"}}, baselines.Random{}, []uint64{1})
-	bad := table([]float64{1}, []float64{1}, "")
-	bad.Decisions[0].Contexts[0] = float32(math.NaN())
-	_, learned := logged.Train(ctx, bad, baselines.LinUCB{}, []uint64{1})
+	_, summed := logged.Evaluate(ctx, table([]float64{-1e6}, []float64{1}, ""), &loose{}, 1)
 	stopped, stop := context.WithCancel(ctx)
 	stop()
 	_, cancelled := logged.Train(stopped, table([]float64{1}, []float64{1}, ""), baselines.Random{}, []uint64{1})
-	for want, err := range map[string]error{
-		`decision "0" has the propensity 0`: evaluated, `has the propensity 0, want`: replayed,
-		"the log has no decisions": empty, `learning decision "0": `: learned, "context canceled": cancelled,
+	errs := map[string]error{
+		`has the propensity 0, want`: replayed, "the log has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN (of the log, the largest reward is 1e+06, and the largest feature 1, in column "x")`: summed,
+	}
+	for want, change := range map[string]func(d *logged.Decision){
+		`decision "1" has the propensity 0`:                 func(d *logged.Decision) { d.Propensity = 0 },
+		`has the propensity 1e-320`:                         func(d *logged.Decision) { d.Propensity = 1e-320 },
+		`has the propensity 2`:                              func(d *logged.Decision) { d.Propensity = 2 },
+		`has the propensity NaN`:                            func(d *logged.Decision) { d.Propensity = math.NaN() },
+		`has chosen candidate 2, want 0 to 1`:               func(d *logged.Decision) { d.Chosen = 2 },
+		`has contexts of 3 values, want 1 for each of at`:   func(d *logged.Decision) { d.Contexts = make([]float32, 3) },
+		`has the reward NaN`:                                func(d *logged.Decision) { d.Reward = float32(math.NaN()) },
+		`decision "1" has a feature that is NaN or infinit`: func(d *logged.Decision) { d.Contexts[1] = float32(math.Inf(1)) },
 	} {
+		bad := table([]float64{1, 0}, []float64{1, 1}, "")
+		change(&bad.Decisions[1])
+		_, errs[want] = logged.Evaluate(ctx, bad, &chooser{}, 1)
+	}
+	for want, err := range errs {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}

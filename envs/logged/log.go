@@ -1,7 +1,6 @@
 package logged
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -45,17 +44,51 @@ func (l *Log) Split(fraction float64) (first, rest *Log) {
 	return &a, &b
 }
 
+// leastPropensity bounds the weights of estimates.
+const leastPropensity = 1e-6
+
 // check returns an error where nothing can be learned or, without propensities, estimated.
 func (l *Log) check(propensities bool) error {
-	if len(l.Decisions) == 0 {
-		return errors.New("logged: the log has no decisions")
+	dim := len(l.Features)
+	if len(l.Decisions) == 0 || dim == 0 {
+		return fmt.Errorf("logged: the log has %d decisions and %d features, want some of both", len(l.Decisions), dim)
 	}
 	for _, d := range l.Decisions {
-		if propensities && !(d.Propensity > 0 && d.Propensity <= 1) {
-			return fmt.Errorf("logged: decision %q has the propensity %v, want more than 0, up to 1", d.ID, d.Propensity)
+		size := len(d.Contexts) / dim
+		var wrong string
+		switch {
+		case len(d.Contexts) != size*dim || size > l.Candidates:
+			wrong = fmt.Sprintf("has contexts of %d values, want %d for each of at most %d candidates", len(d.Contexts), dim, l.Candidates)
+		case d.Chosen < 0 || d.Chosen >= size:
+			wrong = fmt.Sprintf("has chosen candidate %d, want 0 to %d", d.Chosen, size-1)
+		case propensities && !(d.Propensity >= leastPropensity && d.Propensity <= 1):
+			wrong = fmt.Sprintf("has the propensity %v, want %v to 1", d.Propensity, leastPropensity)
+		case d.Reward*0 != 0: // it is NaN where the reward is NaN or infinite
+			wrong = fmt.Sprintf("has the reward %v", d.Reward)
+		case slices.ContainsFunc(d.Contexts, func(x float32) bool { return x*0 != 0 }):
+			wrong = "has a feature that is NaN or infinite"
+		default:
+			continue
 		}
+		return fmt.Errorf("logged: decision %q %s", d.ID, wrong)
 	}
 	return nil
+}
+
+// failed is the error of a policy at a decision, with the largest values of the log, which are often
+// the reason.
+func (l *Log) failed(d Decision, err error) error {
+	var feature, reward float64
+	column := ""
+	for _, other := range l.Decisions {
+		reward = max(reward, math.Abs(float64(other.Reward)))
+		for i, x := range other.Contexts {
+			if size := math.Abs(float64(x)); size > feature {
+				feature, column = size, l.Features[i%len(l.Features)]
+			}
+		}
+	}
+	return fmt.Errorf("logged: decision %q: %w (of the log, the largest reward is %v, and the largest feature %v, in column %q)", d.ID, err, reward, feature, column)
 }
 
 // step is a decision as that of several runs, all of which have made the logged choice.

@@ -1,6 +1,8 @@
 package logged
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -14,13 +16,13 @@ import (
 	"strings"
 )
 
-// Format names the columns of a file. Columns without a purpose are not read.
+// Format names the columns of a file. Columns without a purpose are neither read nor checked.
 type Format struct {
 	Decision   string   // default "decision": what the rows of a decision have in common
 	User       string   // default "user", which may be missing
 	Chosen     string   // default "chosen": 1 for the chosen candidate, else 0
 	Reward     string   // default "reward"
-	Propensity string   // default "propensity", which may be missing; at least 1e-6
+	Propensity string   // default "propensity", which may be missing; from 1e-6 to 1
 	Uniform    bool     // choices were uniformly random; no propensities are read
 	Features   []string // default: all other columns
 	Comma      rune     // default ','
@@ -36,14 +38,22 @@ func ReadFile(path string, f Format) (*Log, error) {
 	return Read(file, filepath.Base(path), f)
 }
 
-// Read reads a log from CSV with a header. Blanks around a value do not count. Records whose fields
-// are all empty are skipped. A last decision that is incomplete, as in the copy of a file that is
-// still being written, is left out. Log.Warnings says both. All else that does
-// not fit is an error with the file's name, the line, the column and the value.
+// Read reads a log from CSV with a header, in UTF-8. Blanks around a value do not count. All that does
+// not fit is an error with the file's name, the line, the column and the value. What may be no fault
+// is said in Log.Warnings, once each:
+//
+//   - Records whose fields are all empty are skipped.
+//   - The last decision is left out where its last record is incomplete, as in the copy of a file that
+//     is still being written: it lacks fields, or an end of quotes, or it has no line end and a value
+//     that does not fit.
+//   - Rewards of candidates that were not chosen are not read.
+//   - Rewards and features are kept as float32, which has 7 digits. It is said where that changes them
+//     by 0.5, or by a thousandth of a column's range.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
-	rd := reader{Format: f, in: csv.NewReader(r), log: &Log{}}
+	rd := reader{Format: f, text: text{Reader: bufio.NewReader(r)}, log: &Log{}, columns: map[int]*column{}}
+	rd.in = csv.NewReader(&rd.text)
 	rd.in.Comma, rd.in.FieldsPerRecord = cmp.Or(f.Comma, ','), -1
-	err := rd.columns()
+	err := rd.findColumns()
 	if err == nil {
 		err = rd.rows()
 	}
@@ -53,13 +63,49 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 	return rd.log, nil
 }
 
+// text is what is read, without a byte order mark.
+type text struct {
+	*bufio.Reader
+	begun bool
+	last  byte // that was read
+}
+
+func (t *text) Read(p []byte) (int, error) {
+	if !t.begun {
+		t.begun = true
+		start, _ := t.Peek(3)
+		if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) || bytes.IndexByte(start, 0) >= 0 {
+			return 0, errors.New("the file is UTF-16, want UTF-8: convert it with iconv -f UTF-16 -t UTF-8, or save it as CSV UTF-8")
+		}
+		if string(start) == "\ufeff" {
+			t.Discard(3)
+		}
+	}
+	n, err := t.Reader.Read(p)
+	if n > 0 {
+		t.last = p[n-1]
+	}
+	return n, err
+}
+
+// column is what is known of the values of a column.
+type column struct {
+	low, high float64
+	changed   int     // how many float32 changes
+	most      float64 // and by how much at most
+}
+
 type reader struct {
 	Format
-	in     *csv.Reader
-	log    *Log
-	header []string
-	empty  int  // records
-	cut    bool // the last record is incomplete
+	text    text
+	in      *csv.Reader
+	log     *Log
+	header  []string
+	columns map[int]*column // of rewards and features
+	empty   int             // records
+	cut     error           // what the last record lacks
+
+	unread string // the first reward of a candidate that was not chosen
 
 	decision, user, chosen, reward, propensity int // columns; -1: not read
 	features                                   []int
@@ -75,6 +121,13 @@ type record struct {
 func (rd *reader) next() (record, error) {
 	for {
 		fields, err := rd.in.Read()
+		var bad *csv.ParseError
+		if errors.As(err, &bad) && bad.Err == csv.ErrQuote && bad.Line <= bad.StartLine+1 && rd.header != nil {
+			// Quotes that do not end take all that follows, so most of a file may be missing.
+			if _, end := rd.in.Read(); end == io.EOF {
+				rd.cut, err = err, io.EOF
+			}
+		}
 		if err != nil {
 			return record{}, err
 		}
@@ -88,23 +141,22 @@ func (rd *reader) next() (record, error) {
 		case rd.header == nil || len(fields) == len(rd.header):
 			return record{fields, line}, nil
 		default:
-			_, end := rd.in.Read()
-			if rd.cut = end == io.EOF && len(fields) < len(rd.header); rd.cut {
-				return record{}, io.EOF
+			err := fmt.Errorf("line %d: the record %q has %d columns, the header has %d", line, fields, len(fields), len(rd.header))
+			if _, end := rd.in.Read(); end == io.EOF && len(fields) < len(rd.header) {
+				rd.cut, err = err, io.EOF
 			}
-			return record{}, fmt.Errorf("line %d: the record %q has %d columns, the header has %d", line, fields, len(fields), len(rd.header))
+			return record{}, err
 		}
 	}
 }
 
-// columns reads the header and finds the columns.
-func (rd *reader) columns() error {
+// findColumns reads the header and finds the columns.
+func (rd *reader) findColumns() error {
 	header, err := rd.next()
 	if err != nil {
 		return fmt.Errorf("the header: %w", err)
 	}
 	rd.header = header.fields
-	rd.header[0] = strings.TrimPrefix(rd.header[0], "\ufeff")
 	used := make([]bool, len(rd.header))
 	find := func(name string) int {
 		i := slices.Index(rd.header, name)
@@ -112,6 +164,8 @@ func (rd *reader) columns() error {
 		case i < 0:
 			err = cmp.Or(err, fmt.Errorf("there is no column %q: with %q between columns, they are %q", name, rd.in.Comma, rd.header))
 			return i
+		case name == "":
+			err = cmp.Or(err, errors.New("a column has no name: say which are features in Format.Features"))
 		case used[i] || slices.Contains(rd.header[i+1:], name):
 			err = cmp.Or(err, fmt.Errorf("column %q has two purposes or stands twice", name))
 		}
@@ -122,14 +176,15 @@ func (rd *reader) columns() error {
 	if rd.User != "" || slices.Contains(rd.header, "user") {
 		rd.user = find(cmp.Or(rd.User, "user"))
 	}
-	if rd.Propensity != "" || slices.Contains(rd.header, "propensity") {
-		rd.propensity = find(cmp.Or(rd.Propensity, "propensity"))
+	propensity := cmp.Or(rd.Propensity, "propensity")
+	if !rd.Uniform && (rd.Propensity != "" || slices.Contains(rd.header, propensity)) {
+		rd.propensity = find(propensity)
 	}
 	rd.decision = find(cmp.Or(rd.Decision, "decision"))
 	rd.chosen, rd.reward = find(cmp.Or(rd.Chosen, "chosen")), find(cmp.Or(rd.Reward, "reward"))
 	rd.log.Features = slices.Clone(rd.Features)
 	for i, name := range rd.header {
-		if rd.Features == nil && !used[i] {
+		if rd.Features == nil && !used[i] && name != propensity {
 			rd.log.Features = append(rd.log.Features, name)
 		}
 	}
@@ -153,12 +208,19 @@ func (rd *reader) rows() error {
 		}
 		if len(rows) > 0 && (end != nil || row.fields[rd.decision] != rows[0].fields[rd.decision]) {
 			d, err := rd.parse(rows)
+			if last := len(rows) - 1; err != nil && end != nil && rd.cut == nil && rd.text.last != '\n' {
+				if _, before := rd.parse(rows[:last]); last == 0 || before == nil {
+					rd.cut, err = err, nil
+				}
+			}
 			before := lines[d.ID]
 			switch {
-			case end != nil && (rd.cut || err == nil && d.Chosen < 0):
-				rd.log.Warnings = append(rd.log.Warnings, fmt.Sprintf("the last decision, %q, is incomplete and left out", d.ID))
 			case err != nil:
 				return err
+			case rd.cut != nil:
+				rd.warn("the last decision, %q, is incomplete and left out: %v", d.ID, rd.cut)
+			case end != nil && d.Chosen < 0:
+				rd.warn("the last decision, %q, is incomplete and left out: it has no choice", d.ID)
 			case before > 0:
 				return rd.wrong(rows[0], rd.decision, "%q is also in line %d, with others between", d.ID, before)
 			case d.Chosen < 0:
@@ -168,11 +230,21 @@ func (rd *reader) rows() error {
 				rd.log.Candidates = max(rd.log.Candidates, len(rows))
 			}
 			lines[d.ID], rows = rows[0].line, rows[:0]
+		} else if rd.cut != nil {
+			rd.warn("the last record is incomplete and left out: %v", rd.cut)
 		}
 		rows = append(rows, row)
 	}
 	if rd.empty > 0 {
-		rd.log.Warnings = append(rd.log.Warnings, fmt.Sprintf("%d empty records are skipped", rd.empty))
+		rd.warn("%d empty records are skipped", rd.empty)
+	}
+	if rd.unread != "" {
+		rd.warn("rewards of candidates that were not chosen are not read, the first in %s", rd.unread)
+	}
+	for i, name := range rd.header {
+		if c := rd.columns[i]; c != nil && c.high > c.low && (c.most >= 0.5 || c.most > 1e-3*(c.high-c.low)) {
+			rd.warn("column %q, %v to %v: float32 changes %d values, by up to %.2g: subtract an offset, or make categories columns of 0 and 1", name, c.low, c.high, c.changed, c.most)
+		}
 	}
 	if len(rd.log.Decisions) == 0 {
 		return errors.New(strings.Join(append([]string{"there are no complete decisions"}, rd.log.Warnings...), "; "))
@@ -180,13 +252,12 @@ func (rd *reader) rows() error {
 	return nil
 }
 
+func (rd *reader) warn(format string, args ...any) {
+	rd.log.Warnings = append(rd.log.Warnings, fmt.Sprintf(format, args...))
+}
+
 // parse makes a decision of its rows. Chosen is -1 where they have no choice.
-func (rd *reader) parse(rows []record) (Decision, error) {
-	d := Decision{ID: strings.Clone(rows[0].fields[rd.decision]), Chosen: -1}
-	if rd.user >= 0 {
-		d.User = strings.Clone(rows[0].fields[rd.user])
-	}
-	var err error
+func (rd *reader) parse(rows []record) (d Decision, err error) {
 	number := func(row record, column int, least, most float64, want string) float64 {
 		x, bad := strconv.ParseFloat(row.fields[column], 64)
 		if bad != nil || !(x >= least && x <= most) {
@@ -194,24 +265,46 @@ func (rd *reader) parse(rows []record) (Decision, error) {
 		}
 		return x
 	}
+	short := func(row record, i int) float32 {
+		x := number(row, i, -math.MaxFloat32, math.MaxFloat32, "a finite number")
+		if rd.columns[i] == nil {
+			rd.columns[i] = &column{low: x, high: x}
+		}
+		c := rd.columns[i]
+		c.low, c.high = min(c.low, x), max(c.high, x)
+		if change := math.Abs(float64(float32(x)) - x); change > 0 {
+			c.changed, c.most = c.changed+1, max(c.most, change)
+		}
+		return float32(x)
+	}
+	d.Chosen = -1
 	for i, row := range rows {
+		if i == 0 {
+			d.ID = strings.Clone(row.fields[rd.decision])
+			if rd.user >= 0 {
+				d.User = strings.Clone(row.fields[rd.user])
+			}
+		}
 		chosen := row.fields[rd.chosen]
 		switch {
 		case rd.user >= 0 && row.fields[rd.user] != d.User:
 			return d, rd.wrong(row, rd.user, "%q, the first row of decision %q has %q", row.fields[rd.user], d.ID, d.User)
 		case chosen != "0" && chosen != "1" || chosen == "1" && d.Chosen >= 0:
 			return d, rd.wrong(row, rd.chosen, "%q, want 1 for one candidate of a decision and 0 for the others", chosen)
-		}
-		if chosen == "1" {
-			d.Chosen, d.Reward = i, float32(number(row, rd.reward, -math.MaxFloat32, math.MaxFloat32, "a finite number"))
+		case chosen == "1":
+			d.Chosen, d.Reward = i, short(row, rd.reward)
 			if rd.Uniform {
 				d.Propensity = 1 / float64(len(rows))
 			} else if rd.propensity >= 0 {
-				d.Propensity = number(row, rd.propensity, 1e-6, 1, "a probability from 1e-6 to 1")
+				d.Propensity = number(row, rd.propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
+			}
+		default:
+			if x, _ := strconv.ParseFloat(row.fields[rd.reward], 64); x != 0 && rd.unread == "" {
+				rd.unread = rd.wrong(row, rd.reward, "%q", row.fields[rd.reward]).Error()
 			}
 		}
 		for _, column := range rd.features {
-			d.Contexts = append(d.Contexts, float32(number(row, column, -math.MaxFloat32, math.MaxFloat32, "a finite number")))
+			d.Contexts = append(d.Contexts, short(row, column))
 		}
 	}
 	return d, err
