@@ -305,17 +305,17 @@ func TestEvaluateErrors(t *testing.T) {
 	stop()
 	_, cancelled := logged.Train(stopped, table([]float64{1}, []float64{1}, ""), baselines.Random{}, []uint64{1})
 	errs := map[string]error{
-		`has the propensity 0, want`: replayed, "the log has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN (of the log, the largest reward is 1e+06, and the largest feature 1, in column "x")`: summed,
+		`has the propensity 0, want`: replayed, "the log has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN (the largest feature of the log is 1, the largest reward 1e+06)`: summed,
 	}
 	for want, change := range map[string]func(d *logged.Decision){
-		`decision "1" has the propensity 0`:                 func(d *logged.Decision) { d.Propensity = 0 },
-		`has the propensity 1e-320`:                         func(d *logged.Decision) { d.Propensity = 1e-320 },
-		`has the propensity 2`:                              func(d *logged.Decision) { d.Propensity = 2 },
-		`has the propensity NaN`:                            func(d *logged.Decision) { d.Propensity = math.NaN() },
-		`has chosen candidate 2, want 0 to 1`:               func(d *logged.Decision) { d.Chosen = 2 },
-		`has contexts of 3 values, want 1 for each of at`:   func(d *logged.Decision) { d.Contexts = make([]float32, 3) },
-		`has the reward NaN`:                                func(d *logged.Decision) { d.Reward = float32(math.NaN()) },
-		`decision "1" has a feature that is NaN or infinit`: func(d *logged.Decision) { d.Contexts[1] = float32(math.Inf(1)) },
+		`decision "1" has the propensity 0`:                             func(d *logged.Decision) { d.Propensity = 0 },
+		`has the propensity 1e-320`:                                     func(d *logged.Decision) { d.Propensity = 1e-320 },
+		`has the propensity 2`:                                          func(d *logged.Decision) { d.Propensity = 2 },
+		`has the propensity NaN`:                                        func(d *logged.Decision) { d.Propensity = math.NaN() },
+		`has chosen candidate 2, and contexts of 2 values`:              func(d *logged.Decision) { d.Chosen = 2 },
+		`contexts of 3 values, want 1 for each of at most 2 candidates`: func(d *logged.Decision) { d.Contexts = make([]float32, 3) },
+		`has the reward NaN`:                                            func(d *logged.Decision) { d.Reward = float32(math.NaN()) },
+		`decision "1" has a feature that is NaN or infinit`:             func(d *logged.Decision) { d.Contexts[1] = float32(math.Inf(1)) },
 	} {
 		bad := table([]float64{1, 0}, []float64{1, 1}, "")
 		change(&bad.Decisions[1])

@@ -54,13 +54,10 @@ func (l *Log) check(propensities bool) error {
 		return fmt.Errorf("logged: the log has %d decisions and %d features, want some of both", len(l.Decisions), dim)
 	}
 	for _, d := range l.Decisions {
-		size := len(d.Contexts) / dim
-		var wrong string
+		size, wrong := len(d.Contexts)/dim, ""
 		switch {
-		case len(d.Contexts) != size*dim || size > l.Candidates:
-			wrong = fmt.Sprintf("has contexts of %d values, want %d for each of at most %d candidates", len(d.Contexts), dim, l.Candidates)
-		case d.Chosen < 0 || d.Chosen >= size:
-			wrong = fmt.Sprintf("has chosen candidate %d, want 0 to %d", d.Chosen, size-1)
+		case len(d.Contexts) != size*dim || size > l.Candidates || d.Chosen < 0 || d.Chosen >= size:
+			wrong = fmt.Sprintf("has chosen candidate %d, and contexts of %d values, want %d for each of at most %d candidates", d.Chosen, len(d.Contexts), dim, l.Candidates)
 		case propensities && !(d.Propensity >= leastPropensity && d.Propensity <= 1):
 			wrong = fmt.Sprintf("has the propensity %v, want %v to 1", d.Propensity, leastPropensity)
 		case d.Reward*0 != 0: // it is NaN where the reward is NaN or infinite
@@ -75,20 +72,16 @@ func (l *Log) check(propensities bool) error {
 	return nil
 }
 
-// failed is the error of a policy at a decision, with the largest values of the log, which are often
-// the reason.
+// failed is the error of a policy at a decision, with the largest values, which are often the reason.
 func (l *Log) failed(d Decision, err error) error {
-	var feature, reward float64
-	column := ""
+	var feature, reward float32
 	for _, other := range l.Decisions {
-		reward = max(reward, math.Abs(float64(other.Reward)))
-		for i, x := range other.Contexts {
-			if size := math.Abs(float64(x)); size > feature {
-				feature, column = size, l.Features[i%len(l.Features)]
-			}
+		reward = max(reward, other.Reward, -other.Reward)
+		for _, x := range other.Contexts {
+			feature = max(feature, x, -x)
 		}
 	}
-	return fmt.Errorf("logged: decision %q: %w (of the log, the largest reward is %v, and the largest feature %v, in column %q)", d.ID, err, reward, feature, column)
+	return fmt.Errorf("logged: decision %q: %w (the largest feature of the log is %v, the largest reward %v)", d.ID, err, feature, reward)
 }
 
 // step is a decision as that of several runs, all of which have made the logged choice.

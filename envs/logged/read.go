@@ -2,7 +2,6 @@ package logged
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -50,10 +49,19 @@ func ReadFile(path string, f Format) (*Log, error) {
 //   - Rewards and features are kept as float32, which has 7 digits. It is said where that changes them
 //     by 0.5, or by a thousandth of a column's range.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
-	rd := reader{Format: f, text: text{Reader: bufio.NewReader(r)}, log: &Log{}, columns: map[int]*column{}}
-	rd.in = csv.NewReader(&rd.text)
+	rd, text := reader{Format: f, log: &Log{}, columns: map[int]*column{}}, bufio.NewReader(r)
+	rd.in = csv.NewReader(io.TeeReader(text, &rd.last))
 	rd.in.Comma, rd.in.FieldsPerRecord = cmp.Or(f.Comma, ','), -1
-	err := rd.findColumns()
+	start, _ := text.Peek(3)
+	err := error(nil)
+	if s := string(start); strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") || strings.Contains(s, "\x00") {
+		err = errors.New("it is UTF-16, want UTF-8: save it as CSV UTF-8, or convert it with iconv -f UTF-16 -t UTF-8")
+	} else if s == "\ufeff" { // a byte order mark
+		text.Discard(len(s))
+	}
+	if err == nil {
+		err = rd.findColumns()
+	}
 	if err == nil {
 		err = rd.rows()
 	}
@@ -63,29 +71,12 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 	return rd.log, nil
 }
 
-// text is what is read, without a byte order mark.
-type text struct {
-	*bufio.Reader
-	begun bool
-	last  byte // that was read
-}
+// lastByte is the last that was written.
+type lastByte byte
 
-func (t *text) Read(p []byte) (int, error) {
-	if !t.begun {
-		t.begun = true
-		start, _ := t.Peek(3)
-		if bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")) || bytes.IndexByte(start, 0) >= 0 {
-			return 0, errors.New("the file is UTF-16, want UTF-8: convert it with iconv -f UTF-16 -t UTF-8, or save it as CSV UTF-8")
-		}
-		if string(start) == "\ufeff" {
-			t.Discard(3)
-		}
-	}
-	n, err := t.Reader.Read(p)
-	if n > 0 {
-		t.last = p[n-1]
-	}
-	return n, err
+func (l *lastByte) Write(p []byte) (int, error) {
+	*l = lastByte(p[len(p)-1])
+	return len(p), nil
 }
 
 // column is what is known of the values of a column.
@@ -97,15 +88,14 @@ type column struct {
 
 type reader struct {
 	Format
-	text    text
 	in      *csv.Reader
 	log     *Log
 	header  []string
 	columns map[int]*column // of rewards and features
 	empty   int             // records
+	last    lastByte        // of the file
 	cut     error           // what the last record lacks
-
-	unread string // the first reward of a candidate that was not chosen
+	unread  string          // the first reward of a candidate that was not chosen
 
 	decision, user, chosen, reward, propensity int // columns; -1: not read
 	features                                   []int
@@ -208,7 +198,7 @@ func (rd *reader) rows() error {
 		}
 		if len(rows) > 0 && (end != nil || row.fields[rd.decision] != rows[0].fields[rd.decision]) {
 			d, err := rd.parse(rows)
-			if last := len(rows) - 1; err != nil && end != nil && rd.cut == nil && rd.text.last != '\n' {
+			if last := len(rows) - 1; err != nil && end != nil && rd.cut == nil && rd.last != '\n' {
 				if _, before := rd.parse(rows[:last]); last == 0 || before == nil {
 					rd.cut, err = err, nil
 				}

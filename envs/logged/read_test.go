@@ -1,6 +1,7 @@
 package logged_test
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
@@ -102,8 +103,8 @@ func TestReadErrors(t *testing.T) {
 		want   string
 	}{
 		{"", logged.Format{}, "the header: EOF"},
-		{"\xff\xfed\x00e\x00", logged.Format{}, "the header: the file is UTF-16, want UTF-8: convert it with iconv"},
-		{"d\x00e\x00", logged.Format{}, "the header: the file is UTF-16"},
+		{"\xff\xfed\x00e\x00", logged.Format{}, "it is UTF-16, want UTF-8: save it as"},
+		{"d\x00e\x00", logged.Format{}, "it is UTF-16"},
 		{"decision,chosen,reward,a,\n", logged.Format{}, "a column has no name: say which are features in Format.Features"},
 		{head, logged.Format{}, "there are no complete decisions"},
 		{head + "1,u,0,,,4\n", logged.Format{}, `there are no complete decisions; the last decision, "1", is incomplete and left out: it has no choice`},
@@ -139,4 +140,24 @@ func TestReadErrors(t *testing.T) {
 	if _, err := logged.ReadFile("none.csv", logged.Format{}); err == nil || !strings.Contains(err.Error(), "none.csv") {
 		t.Errorf("of a missing file: %v", err)
 	}
+}
+
+// Whatever the file says, what is read can be learned and judged, or is an error with the file's name.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{
+		"decision,user,chosen,reward,propensity,a\n1,u,1,1,0.5,3\n1,u,0,,,4\n2,\"u\",1,-1e9,1,3",
+		"\ufeffdecision,chosen,reward,a,b\r\n1,1,1,0.5,3\r\n,,,,\r\n2,1,0,1e39,-", "decision,chosen,reward,a\n1,1,\"1",
+	} {
+		f.Add(text, true)
+		f.Add(text, false)
+	}
+	f.Fuzz(func(t *testing.T, text string, uniform bool) {
+		log, err := logged.Read(strings.NewReader(text), "a.csv", logged.Format{Uniform: uniform})
+		if err == nil && (uniform || log.Decisions[0].Propensity > 0) {
+			_, err = logged.Evaluate(context.Background(), log, &first{}, 1)
+		}
+		if err != nil && (!strings.HasPrefix(err.Error(), "logged: a.csv: ") || log != nil) {
+			t.Errorf("%q: log %+v, error %v", text, log, err)
+		}
+	})
 }
