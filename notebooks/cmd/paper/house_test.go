@@ -21,7 +21,8 @@ import (
 // Some are above what was planned. The files of saved policies are envs's (84
 // lines). envtest holds the Chain (214 lines), and its suites check padding,
 // probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it. figure has its own scales, for those of plot overflow.
+// and saves all of it. figure has its own scales, for those of plot overflow. kernel
+// limits what a cell may show.
 var budgets = map[string]int{
 	"envs":                810,  // 750 planned
 	"envs/envtest":        850,  // 550 planned
@@ -38,7 +39,7 @@ var budgets = map[string]int{
 	"notebooks/nb":        350,
 	"notebooks/cmd/paper": 900,
 	"notebooks/submit":    350,
-	"notebooks/kernel":    650,
+	"notebooks/kernel":    665, // 650 planned
 	"docker":              200,
 }
 

@@ -144,7 +144,9 @@ func (p *program) execute(ctx context.Context, names []string) error {
 		running.Go(func() {
 			defer func() { <-free }()
 			file := name + ".ipynb"
-			cmd := interruptible(ctx, filepath.Join(programs(p.root), "nbrun"), "-o", filepath.Join(out, file), filepath.Join(p.root, "notebooks", file))
+			limit := time.Duration(max(1, 100*p.scale) * float64(time.Hour)) // of a cell
+			cmd := interruptible(ctx, filepath.Join(programs(p.root), "nbrun"),
+				"-timeout", limit.String(), "-o", filepath.Join(out, file), filepath.Join(p.root, "notebooks", file))
 			cmd.Env = env
 			var said bytes.Buffer
 			cmd.Stdout, cmd.Stderr = progress, &said

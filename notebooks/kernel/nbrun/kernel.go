@@ -123,14 +123,18 @@ func (k *kernel) stop() {
 	os.RemoveAll(k.dir)
 }
 
-// died is the error of a kernel that has ended, with the last of its log.
+// died is the error of a kernel that has ended, with its panic or the last of its log.
 func (k *kernel) died(when string) error {
 	log := k.log.Bytes()
-	return fmt.Errorf("the kernel died %s (%v)\n%s", when, k.cmd.ProcessState, log[max(0, len(log)-4<<10):])
+	_, panicked, found := bytes.Cut(log, []byte("\npanic: "))
+	if log = log[max(0, len(log)-4<<10):]; found {
+		log = panicked[:min(len(panicked), 1<<10)]
+	}
+	return fmt.Errorf("the kernel died %s (%v)\n%s", when, k.cmd.ProcessState, log)
 }
 
 // execute runs one cell. The reason is empty when the cell was good; the error
-// is of the kernel, not of the cell, or ctx's. Timeout 0 is none.
+// is of the connection, not of the cell, or ctx's. Timeout 0 is none.
 func (k *kernel) execute(ctx context.Context, source string, timeout time.Duration, o *outputs) (reason string, err error) {
 	id, err := k.client.request(k.client.shell, "execute_request", object{"code": source, "silent": false, "store_history": true, "allow_stdin": false})
 	if err != nil {
@@ -161,13 +165,13 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 			case "execute_reply":
 				status = c.Status
 			default:
-				o.add(m.Header.Type, c)
-			}
-			if o.text > mostText && reason == "" {
-				stop("more than 1 MiB of text")
+				if tooMuch := o.add(m.Header.Type, c, len(m.Content)); tooMuch != "" && reason == "" {
+					stop(tooMuch)
+				}
 			}
 		case <-k.ended:
-			return "", k.died("while the cell ran")
+			o.fail("Stopped", "the kernel died", []string{"the kernel died"})
+			return k.died("while the cell ran").Error(), ctx.Err()
 		case <-limit:
 			stop(fmt.Sprintf("timeout after %v", timeout))
 		case <-done:
@@ -202,14 +206,15 @@ func run(ctx context.Context, n object, dir string, timeout time.Duration, progr
 	for i, c := range code {
 		o := &outputs{byID: byID}
 		began := time.Now()
-		reason, err := k.execute(ctx, text(c["source"]), timeout, o)
+		source := strings.ReplaceAll(text(c["source"]), "\r\n", "\n") // GoNB knows no "%%\r"
+		reason, err := k.execute(ctx, source, timeout, o)
 		if err != nil {
 			return fmt.Errorf("cell %d of %d: %w", i+1, len(code), err)
 		}
 		// Displays are maps: a later cell that updates one changes it in its place.
 		c["outputs"], c["execution_count"] = o.list(), i+1
 		if reason != "" {
-			source := "    | " + strings.ReplaceAll(strings.TrimSpace(text(c["source"])), "\n", "\n    | ")
+			source = "    | " + strings.ReplaceAll(strings.TrimSpace(source), "\n", "\n    | ")
 			said := "    " + strings.ReplaceAll(o.said(), "\n", "\n    ")
 			return fmt.Errorf("cell %d of %d %w: %s\n%s\n%s", i+1, len(code), errCell, reason, source, said)
 		}

@@ -1,7 +1,7 @@
 // Nbrun executes a notebook in the GoNB kernel, without a browser, Jupyter or
 // Python, and stores it with its outputs.
 //
-//	nbrun [-o out.ipynb] [-timeout 10m] notebook.ipynb
+//	nbrun [-o out.ipynb] [-timeout 1h] notebook.ipynb
 //
 // The notebook's folder is the working directory of its cells. Without -o the
 // notebook itself is replaced. It is written also when a cell fails, with the error
@@ -13,7 +13,12 @@
 // It talks to the kernel by the Jupyter wire protocol
 // (https://jupyter-client.readthedocs.io/en/stable/messaging.html). A shell line that
 // fails and a command that GoNB does not know, which Jupyter shows as text among other
-// text, fail the cell here. Equal results give equal files, byte for byte.
+// text, fail the cell here, and so does more output than a notebook can hold. Equal
+// results give equal files, byte for byte.
+//
+// Three faults of GoNB remain. A comment //line in a cell ends the kernel, a cell that
+// reads stdin waits for the time limit, and a line that begins with ! or % is a command
+// even within a comment or a raw string.
 package main
 
 import (
@@ -33,10 +38,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	out := flag.String("o", "", "write the executed notebook to this `file`")
-	timeout := flag.Duration("timeout", 0, "the longest that one cell may take")
+	timeout := flag.Duration("timeout", time.Hour, "the longest that one cell may take, 0: no limit")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: nbrun [-o out.ipynb] [-timeout 10m] notebook.ipynb")
+		fmt.Fprintln(os.Stderr, "usage: nbrun [-o out.ipynb] [-timeout 1h] notebook.ipynb")
 		os.Exit(2)
 	}
 	err := nbrun(ctx, flag.Arg(0), *out, *timeout)

@@ -80,7 +80,7 @@ func execute(t *testing.T, timeout time.Duration, cells ...string) (string, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	install := exec.Command("go", "install", "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports")
+	install := exec.Command("go", "install", "tool")
 	install.Env = append(os.Environ(), "GOBIN="+bin)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -113,6 +113,7 @@ func TestFailingCells(t *testing.T) {
 		"%%\nos.Exit(3)":                     "exit status 3",
 		"!exit 7":                            "exit status 7",
 		"%nosuchcommand":                     "nosuchcommand",
+		"%%\n//line f.go:9\nfmt.Println(1)":  "the kernel died",
 		"%%\nfor { fmt.Println(\"a line\")}": "1 MiB",
 	} {
 		file, err := execute(t, time.Minute, "%%\nprintln(1)", cell, "%%\nfmt.Println(\"never\")")
@@ -129,7 +130,7 @@ func TestFailingCells(t *testing.T) {
 }
 
 func TestOutputs(t *testing.T) {
-	const cell = "%%\nfmt.Print(\"1 of 2\\r2 of 2\\n\")\nfmt.Fprintln(os.Stderr, \"exit status is no concern\")\nfmt.Println(\"<b>\")"
+	const cell = "%%\r\nfmt.Print(\"1 of 2\\r2 of 2\\n\")\nfmt.Fprintln(os.Stderr, \"exit status is no concern\")\nfmt.Println(\"<b>\")"
 	file, err := execute(t, time.Minute, cell)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +138,7 @@ func TestOutputs(t *testing.T) {
 	if again, _ := execute(t, time.Minute, cell); again != file {
 		t.Errorf("the same notebook gives another file:\n%s\n%s", file, again)
 	}
-	for _, want := range []string{"\"2 of 2\\n\",\n      \"<b>\\n\"", "\"exit status is no concern\\n\"", "\"name\": \"gonb\""} {
+	for _, want := range []string{"%%\\r\\nfmt", "\"2 of 2\\n\",\n      \"<b>\\n\"", "\"exit status is no concern\\n\"", "\"name\": \"gonb\""} {
 		if !strings.Contains(file, want) {
 			t.Errorf("%q is missing in\n%s", want, file)
 		}
@@ -158,5 +159,54 @@ func TestInterrupt(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(path); string(got) != file {
 		t.Errorf("the notebook is now %s", got)
+	}
+}
+
+func TestTooMuchIsShown(t *testing.T) {
+	o, c := &outputs{}, content{Data: object{"text/plain": "much"}}
+	for range 3 {
+		o.add("display_data", c, 1<<20)
+	}
+	if why := o.add("display_data", c, 30<<20); !strings.Contains(why, "32 MiB") || len(o.list()) != 3 {
+		t.Errorf("more than 32 MiB are kept: %q, %d outputs", why, len(o.list()))
+	}
+}
+
+// Completion and documentation are gopls's. The documentation is Markdown alone: GoNB
+// gives no plain text beside it. Gopls answers once it has read what the cell imports.
+func TestCompletion(t *testing.T) {
+	if _, err := execute(t, time.Minute, "%%\nprintln(1)"); err != nil { // builds the programs
+		t.Fatal(err)
+	}
+	k, err := startKernel(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.stop()
+	const code = "import \"strings\"\n\n%%\nstrings.ToUp"
+	for kind, want := range map[string]string{"complete": `"ToUpper"`, "inspect": "func strings.ToUpper(s string) string"} {
+		source, at := code, len(code)
+		if kind == "inspect" {
+			source, at = code+"per(\"a\")", len(code)-2
+		}
+		var answer string
+		for range 10 {
+			id, err := k.client.request(k.client.shell, kind+"_request", object{"code": source, "cursor_pos": at, "detail_level": 0})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var m message
+			for m = range k.client.received {
+				if m.Parent.ID == id && m.Header.Type == kind+"_reply" {
+					break
+				}
+			}
+			if answer = string(m.Content); strings.Contains(answer, want) {
+				break
+			}
+		}
+		if !strings.Contains(answer, want) {
+			t.Errorf("%s: the answer is %s, want %s", kind, answer, want)
+		}
 	}
 }

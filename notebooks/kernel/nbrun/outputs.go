@@ -11,15 +11,15 @@ import (
 // order among each other is chance even in a browser.
 type outputs struct {
 	stdout, stderr strings.Builder
-	text           int // bytes of both
 	rich           []object
+	text, shown    int               // bytes of stdout and stderr, and of rich
 	failure        object            // an output of type error; nil: none so far
 	silent         string            // why the cell failed although the kernel calls it good
 	byID           map[string]object // displays of this cell and of earlier ones
 }
 
-// mostText is how many bytes a cell may write to stdout and stderr.
-const mostText = 1 << 20
+// The most bytes that a cell may write, and show.
+const mostText, mostShown = 1 << 20, 32 << 20
 
 // GoNB reports the end of a shell line that failed, and a %command that it does
 // not know, as one message on stderr.
@@ -39,16 +39,17 @@ type content struct {
 	Traceback  []string
 }
 
-// add takes in a message of the iopub channel.
-func (o *outputs) add(kind string, c content) {
+// add takes in a message of the iopub channel, of a size in bytes. What is too much is
+// not kept.
+func (o *outputs) add(kind string, c content, size int) (tooMuch string) {
 	switch kind {
 	case "stream":
 		if o.text += len(c.Text); o.text > mostText {
-			return
+			return "more than 1 MiB of text"
 		}
 		if c.Name != "stderr" {
 			o.stdout.WriteString(c.Text)
-			return
+			break
 		}
 		o.stderr.WriteString(c.Text)
 		if found := failed.FindStringSubmatch(c.Text); found != nil {
@@ -60,7 +61,10 @@ func (o *outputs) add(kind string, c content) {
 			old["data"], old["metadata"] = out["data"], out["metadata"]
 		}
 		if kind == "update_display_data" {
-			return
+			break
+		}
+		if o.shown += size; o.shown > mostShown {
+			return "more than 32 MiB of pictures and tables"
 		}
 		o.rich = append(o.rich, out)
 		if c.Transient.ID != "" {
@@ -69,6 +73,7 @@ func (o *outputs) add(kind string, c content) {
 	case "error":
 		o.fail(c.ErrorName, c.ErrorValue, c.Traceback)
 	}
+	return ""
 }
 
 // stored is a display's data as the file holds it: text as a list of lines. It
