@@ -18,13 +18,13 @@ import (
 // budgets are the most lines that folders may have, without tests and with
 // comments, those below them that have a line of their own left out.
 //
-// Some are above what was planned. The files of saved policies are envs's (84
-// lines). envtest holds the Chain (214 lines), and its suites check padding,
+// Some are above what was planned. The files of saved policies are envs's (78
+// lines), and so are the warnings of what cannot be learned (127). envtest holds the Chain (214 lines), and its suites check padding,
 // probabilities and saving. pgcr keeps a bounded history with sessions and codes,
 // and saves all of it. figure has its own scales, for those of plot overflow. kernel
 // limits what a cell may show.
 var budgets = map[string]int{
-	"envs":                810,  // 750 planned
+	"envs":                938,  // 750 planned
 	"envs/envtest":        850,  // 550 planned
 	"envs/sim":            1010, // 1,000 planned; it has the interval that was in paper and figure too
 	"envs/online":         200,

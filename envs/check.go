@@ -1,0 +1,127 @@
+package envs
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Check plays 100 steps of four runs of a problem at random and returns what
+// CheckSteps says of them.
+func Check(p Problem) (warnings []string, err error) {
+	env, err := p.New([]uint64{1, 2, 3, 4})
+	if err != nil {
+		return nil, err
+	}
+	rng, actions := NewRand(1, "check"), make([]int, 4)
+	warnings = CheckSteps(p.Spec(), func(yield func(Transition) bool) {
+		for range 100 {
+			tr := Transition{Observation: env.Observe(), Actions: actions}
+			for r := range actions {
+				actions[r] = rng.IntN(tr.Size(r))
+			}
+			if tr.Outcome, err = env.Step(actions); err != nil || !yield(tr) {
+				return
+			}
+		}
+	})
+	return warnings, err
+}
+
+// CheckSteps looks at steps, a few hundred decisions of a log say, and returns what
+// cannot be learned from them, or not by default settings, with remedies: rewards
+// and features that are far from 1 in size or have outliers, features that are
+// constant or the same for all candidates, sets of one candidate. It is silent on
+// all else. It stops after some millions of features.
+func CheckSteps(spec Spec, steps iter.Seq[Transition]) (warnings []string) {
+	const far, outlier, most = 20, 100, 1 << 22
+	rewards, features, same := sizes{}, make([]sizes, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
+	sets, single := 0, 0
+	for tr := range steps {
+		if err := tr.Finite(); err != nil {
+			return []string{err.Error()}
+		}
+		for r := range tr.Runs {
+			rewards.add(tr.Reward[r])
+			if sets++; tr.Size(r) == 1 {
+				single++
+			}
+			for i, x := range tr.Contexts[r*tr.Candidates*spec.Dim:][:tr.Size(r)*spec.Dim] {
+				j := i % spec.Dim
+				features[j].add(x)
+				same[j] = same[j] && x == tr.Context(r, 0)[j]
+			}
+		}
+		if features[0].count*spec.Dim > most {
+			break
+		}
+	}
+	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	if 10*single > sets {
+		warn("%d of %d sets have one candidate, which leaves nothing to choose: leave them out", single, sets)
+	}
+	switch typical, largest := rewards.typical(); {
+	case rewards.constant:
+		warn("all rewards are %v: there is nothing to learn", rewards.first)
+	case largest > outlier*typical:
+		warn("a reward has the size %.3g, where %.3g is typical: bound rewards, or take logarithms", largest, typical)
+	case typical > far || typical < 1./far:
+		warn("rewards are of the size %.3g, and default settings are for about 1: divide them by it", typical)
+	}
+	groups := make([][]string, 4)
+	add := func(group int, format string, args ...any) {
+		groups[group] = append(groups[group], fmt.Sprintf(format, args...))
+	}
+	for j := range features {
+		typical, largest := features[j].typical()
+		if features[j].constant && j >= spec.State {
+			add(0, "%d", j)
+		} else if same[j] && j >= spec.State && single < sets {
+			add(1, "%d", j)
+		}
+		if largest > outlier*typical {
+			add(2, "%d (up to %.3g, where %.3g is typical)", j, largest, typical)
+		} else if typical > far || typical < 1./far && typical > 0 {
+			add(3, "%d (%.3g)", j, typical)
+		}
+	}
+	for i, text := range []string{
+		"are the same in all contexts, which teaches nothing: leave them out",
+		"are the same for all candidates of a set, so that linear scores cannot use them: multiply them by features of the candidates",
+		"have outliers: bound them, or take logarithms",
+		"are far from 1 in size, and default settings are for about 1: divide each by its size",
+	} {
+		if n := len(groups[i]); n > 0 {
+			warn("%d of %d features %s: %s", n, spec.Dim, text, strings.Join(groups[i][:min(n, 5)], ", "))
+		}
+	}
+	return warnings
+}
+
+// sizes are the values of a feature or of the reward.
+type sizes struct {
+	first    float32
+	constant bool
+	count    int
+	absolute []float64 // of those that are not 0
+}
+
+func (s *sizes) add(x float32) {
+	if s.count++; s.count == 1 {
+		s.first, s.constant = x, true
+	}
+	if s.constant = s.constant && x == s.first; x != 0 {
+		s.absolute = append(s.absolute, math.Abs(float64(x)))
+	}
+}
+
+// typical returns the median and the largest absolute value; 0 where all are.
+func (s *sizes) typical() (median, largest float64) {
+	slices.Sort(s.absolute)
+	if n := len(s.absolute); n > 0 {
+		return s.absolute[n/2], s.absolute[n-1]
+	}
+	return 0, 0
+}
