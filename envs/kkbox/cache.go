@@ -9,14 +9,13 @@ import (
 	"path/filepath"
 )
 
-// cacheFile is what Read leaves in the folder of the data. It may be removed at
-// any time.
+// cacheFile is what Read leaves in the folder of the data. It may be removed at any time.
 const cacheFile = "contextrec.cache"
 
 // cacheKey differs where a file has another form, size or modification time, and
 // with the version of the reader.
 func cacheKey(sources []*source) string {
-	key := "contextrec kkbox 2\n"
+	key := "contextrec kkbox 3\n"
 	for _, s := range sources {
 		if s != nil {
 			key += fmt.Sprintf("%q %q %d %d\n", s.outer, s.inner, s.size, s.modified.UnixNano())

@@ -1,7 +1,6 @@
-// Package kkbox has the music experiments of the paper (section 6.1): a reader
-// of the files of the KKBox Music Recommendation Challenge, synthetic data for
-// all who do not have them, the 94 features of a song, and the two simulators,
-// [MusicStateless] and [MusicState].
+// Package kkbox has the music experiments of the paper (section 6.1): a reader of the files of the
+// KKBox Music Recommendation Challenge, synthetic data for all who do not have them, the 94
+// features of a song, and the two simulators, [MusicStateless] and [MusicState].
 //
 // The simulators play on a [Source], which is a folder of real files or the
 // settings of synthetic data:
@@ -13,10 +12,9 @@
 // compare policies with.
 package kkbox
 
-// Dataset is what the simulators and the features use of the data: who heard
-// what, in the order of time, whether they listened again, and the songs. The
-// length of every column is the number of rows. Nothing changes a Dataset once
-// it is made.
+// Dataset is what the simulators and the features use of the data: who heard what, in the order of
+// time, whether they listened again, and the songs. The length of every column is the number of
+// rows. Nothing changes a Dataset once it is made.
 type Dataset struct {
 	Users []string // msno, in the order of their first row
 	Songs []Song   // of train.csv in the order of their first row, then those of test.csv alone

@@ -39,8 +39,7 @@ var (
 	yearsFrom = []int{1990, 2000, 2005, 2010, 2013, 2015, 2016} // the first years of the columns after the first
 )
 
-// Fields are the features of all songs of a data set. Nothing changes them once
-// they are made.
+// Fields are the features of all songs of a data set. Nothing changes them once they are made.
 type Fields struct {
 	Values []float32 // [songs, NumFields], row-major
 }
@@ -82,8 +81,7 @@ func countedBy(s *Song) (keys [5]string) {
 	return keys
 }
 
-// missing is the value of a count that a song does not have, until it is
-// standardised.
+// missing is the value of a count that a song does not have, until it is standardised.
 var missing = float32(math.NaN())
 
 // standardise brings a column to mean 0 and standard deviation 1 over the songs
@@ -101,7 +99,7 @@ func (f *Fields) standardise(c int, songs []Song) {
 	mean /= n
 	each(func(x *float32, rows float64) { variance += rows / n * math.Pow(float64(*x)-mean, 2) })
 	deviation := math.Sqrt(variance)
-	if deviation < 1e-4 { // all are the same but for rounding
+	if deviation <= 1e-6*math.Abs(mean) { // all are the same but for rounding
 		deviation = 1
 	}
 	each(func(x *float32, _ float64) { *x = float32((float64(*x) - mean) / deviation) })

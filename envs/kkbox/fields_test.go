@@ -165,8 +165,13 @@ func TestEncode(t *testing.T) {
 }
 
 // Songs that are all the same have counts of 0: there is nothing to divide by.
+// Counts of 50,000 and 50,003 differ by little, but not by rounding.
 // What a user made of a song is nowhere in the features.
 func TestEncodeOneSong(t *testing.T) {
+	counts := kkbox.Encode(&kkbox.Dataset{Songs: []kkbox.Song{{ID: "a", Rows: 50_000}, {ID: "b", Rows: 50_003}}})
+	if a, b := counts.Song(0)[18], counts.Song(1)[18]; math.Abs(float64(a)+1) > 0.05 || math.Abs(float64(b)-1) > 0.05 {
+		t.Errorf("standardised, two counts are %v and %v, want -1 and 1", a, b)
+	}
 	data := library()
 	data.Songs = data.Songs[:1]
 	data.Song = []int32{0, 0, 0}

@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// Unpacker reads the 7z archives in which Kaggle gives the files. The package
-// envs/kkbox/sevenzip has one; it is apart so that programs that do not read
-// archives do not link it.
+// Unpacker reads the 7z archives in which Kaggle gives the files. The package envs/kkbox/sevenzip
+// has one; it is apart so that programs that do not read archives do not link it.
 type Unpacker interface {
 	// Unpack opens the file of a base name in an archive of size bytes, which
 	// stays open until the text is closed. Where the text is damaged, reading it
@@ -72,8 +71,7 @@ func locate(folder, name string) (*source, error) {
 	return nil, fmt.Errorf("%s: %w: looked for it as %s, %s/%s, %s.7z, and in %d zip files", name, fs.ErrNotExist, name, name, name, name, len(zips))
 }
 
-// open returns the text of the file, and what is to be closed with it, the last
-// first, in any case.
+// open returns the text of the file, and what is to be closed with it, the last first, in any case.
 func (s *source) open(unpacker Unpacker) (text io.Reader, closers []io.Closer, err error) {
 	file, err := os.Open(s.outer)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// law.tsv has the published statistics that synthetic data is made to have:
-// values of a field, their shares of the rows of train.csv, the means of the
-// target, 0 where it is not known, and for fields of songs the shares by
-// language, in the order of languages. Shares by language are ours, with about
-// the published totals. At the end are a distribution function of the rows of a
-// user, and the rows of songs by their rank of popularity.
+// law.tsv has the published statistics that synthetic data is made to have: values of a field,
+// their shares of the rows of train.csv, the means of the target, 0 where it is not known, and for
+// fields of songs the shares by language, in the order of languages. Shares by language are ours,
+// with about the published totals. At the end are a distribution function of the rows of a user,
+// and the rows of songs by their rank of popularity.
 //
 //go:embed law.tsv
 var lawText string

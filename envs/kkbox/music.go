@@ -17,16 +17,14 @@ const StateSongs = 3
 
 const stateDim = StateSongs * (NumFields + 1)
 
-// MusicStateless is the paper's music recommender without explicit states
-// (section 6.1 and Fig. 2a). At every step a user comes, drawn uniformly from
-// those with at least Candidates rows, and is offered Candidates distinct rows
-// of the user's, drawn uniformly. The reward is the row's target: 1 if the user
-// listened to the song again within a month, else 0.
+// MusicStateless is the paper's music recommender without explicit states (section 6.1 and Fig.
+// 2a). At every step a user comes, drawn uniformly from those with at least Candidates rows, and is
+// offered Candidates distinct rows of the user's, drawn uniformly. The reward is the row's target:
+// 1 if the user listened to the song again within a month, else 0.
 //
-// A context is the song's 94 fields (Encode). It is a bandit: a policy does not
-// learn who the user is, and Session and Discount are nil. Users, songs and
-// rewards do not depend on the actions, so algorithms are compared in pairs.
-// Observations have Codes, which are rows of train.csv.
+// A context is the song's 94 fields (Encode). It is a bandit: a policy does not learn who the user
+// is, and Session and Discount are nil. Users, songs and rewards do not depend on the actions, so
+// algorithms are compared in pairs. Observations have Codes, which are rows of train.csv.
 //
 // On synthetic data environments implement envs.Oracle: the expected reward is
 // the probability that the row's target was drawn with. A policy may earn more
@@ -39,11 +37,10 @@ type MusicStateless struct {
 	Candidates int // M; default 10
 }
 
-// MusicState is the paper's music recommender with states and transitions
-// (section 6.1 and Fig. 2b): MusicStateless, and a context begins with the
-// user's state, the last StateSongs songs that were recommended to the user,
-// the latest first. Each is its 94 fields and the feedback, +1 if the user
-// listened again and -1 if not; all 0 where there were fewer.
+// MusicState is the paper's music recommender with states and transitions (section 6.1 and Fig.
+// 2b): MusicStateless, and a context begins with the user's state, the last StateSongs songs that
+// were recommended to the user, the latest first. Each is its 94 fields and the feedback, +1 if the
+// user listened again and -1 if not; all 0 where there were fewer.
 //
 // The user is the Session, which never ends: its next step is the user's next
 // visit, and Discount is 1. What is chosen changes later states and nothing else.
@@ -75,10 +72,9 @@ func (p MusicStateless) MarshalJSON() ([]byte, error) {
 // MarshalJSON is that of MusicStateless.
 func (p MusicState) MarshalJSON() ([]byte, error) { return MusicStateless(p).MarshalJSON() }
 
-// New implements envs.Problem. The first call reads or makes the data, which
-// takes seconds, see Source.Open. It returns an error when the data cannot be
-// read, when a setting is out of bounds, when no user has enough rows, and when
-// there is no seed.
+// New implements envs.Problem. The first call reads or makes the data, which takes seconds, see
+// Source.Open. It returns an error when the data cannot be read, when a setting is out of bounds,
+// when no user has enough rows, and when there is no seed.
 func (p MusicStateless) New(seeds []uint64) (envs.Environment, error) {
 	return newMusic(p.withDefaults(), p.Spec(), seeds)
 }
@@ -213,9 +209,8 @@ func (m knownMusic) ExpectedRewards(dst []float64) {
 	}
 }
 
-// songTable is the envs.Table of the music problems: codes are rows of train.csv,
-// counted from 0. A row stands for the song and for what the user made of it; in
-// a state, -1 stands for no row.
+// songTable is the envs.Table of the music problems: codes are rows of train.csv, counted from 0. A
+// row stands for the song and for what the user made of it; in a state, -1 stands for no row.
 type songTable struct {
 	data     *Dataset
 	fields   *Fields

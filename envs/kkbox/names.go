@@ -9,9 +9,8 @@ import (
 	"unicode"
 )
 
-// names splits a field and brings each name to the form in which names are
-// compared: lower case, no outer blanks (U+3000 is one), inner ones single.
-// Empty names are left out.
+// names splits a field and brings each name to the form in which names are compared: lower case, no
+// outer blanks (U+3000 is one), inner ones single. Empty names are left out.
 func names(field, separators string) []string {
 	var all []string
 	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(separators, r) }) {

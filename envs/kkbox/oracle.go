@@ -8,17 +8,15 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// LabelOracle chooses a song which the user will listen to again, if one is on
-// offer: no policy earns more. It reads the targets of the rows behind the
-// contexts, which policies do not see, so it plays the music problems only: its
-// Act returns an error elsewhere. It learns nothing. Of songs that look alike it
-// takes the first, which is a random one, for songs are offered in random order.
+// LabelOracle chooses a song which the user will listen to again, if one is on offer: no policy
+// earns more. It reads the targets of the rows behind the contexts, which policies do not see, so
+// it plays the music problems only: its Act returns an error elsewhere. It learns nothing. Of songs
+// that look alike it takes the first, which is a random one, for songs are offered in random order.
 type LabelOracle struct{}
 
-// ProbabilityOracle chooses the song with the highest true probability, as
-// LabelOracle does with the target: what a policy can earn that knows the user
-// and the law of the targets, but has not met the rows before. On real data its
-// Act returns an error.
+// ProbabilityOracle chooses the song with the highest true probability, as LabelOracle does with
+// the target: what a policy can earn that knows the user and the law of the targets, but has not
+// met the rows before. On real data its Act returns an error.
 type ProbabilityOracle struct{}
 
 // New implements envs.Algorithm.

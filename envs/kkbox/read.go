@@ -81,7 +81,7 @@ func (r *reading) file(s *source, u Unpacker, read func(t *table) error) error {
 	published := map[string]int{"train.csv": 7_377_418, "test.csv": 2_556_790, "songs.csv": 2_296_320, "song_extra_info.csv": 2_295_971}[s.name]
 	note(t.rows, fmt.Sprintf("%%d rows, where the data of the challenge has %d", published))
 	if t.cutOff {
-		note(t.line, "warning: it ends within line %d, which is left out")
+		note(t.line, "warning: the last record, line %d, is incomplete and left out")
 	}
 	note(t.empty, "warning: %d records without any value are left out")
 	note(t.ragged, "warning: %d records have another number of fields than the header")
@@ -95,9 +95,8 @@ func (r *reading) song(id string) int32 {
 	at, ok := r.songs[id]
 	if !ok {
 		at = int32(len(r.data.Songs))
-		id = strings.Clone(id)
-		r.songs[id] = at
-		r.data.Songs = append(r.data.Songs, Song{ID: id})
+		r.data.Songs = append(r.data.Songs, Song{ID: strings.Clone(id)})
+		r.songs[r.data.Songs[at].ID] = at
 	}
 	r.data.Songs[at].Rows++
 	return at

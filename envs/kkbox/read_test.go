@@ -174,7 +174,12 @@ func TestReadSongs(t *testing.T) {
 		"all missing":            {"s1=,,,,,,\n", listed(func(s *kkbox.Song) { *s = kkbox.Song{ID: s.ID, Listed: true, Name: s.Name, ISRC: s.ISRC, Rows: 2} }), nil},
 		"too short":              {"s1=,5,465,a\nx,1,,y,,,3.0\n", listed(func(s *kkbox.Song) { s.Composer, s.Lyricist, s.Language, s.ComposerSongs = "", "", 0, 0 }), []string{"1 records have another"}},
 		"too long":               {"s1=,5,465,a,c,l,3.0,more,and more\n", listed(func(*kkbox.Song) {}), []string{"1 records have another"}},
-		"cut off":                {"s1=,5,465,a,c,l,3.0\nx,1,,a", listed(func(*kkbox.Song) {}), []string{"ends within"}},
+		"cut off":                {"s1=,5,465,a,c,l,3.0\nx,1,,a", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"cut off after a field":  {"s1=,5,465,a,c,l,3.0\nx,1,,a,b,c,", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"cut off at a line end":  {"s1=,5,465,a,c,l,3.0\nx,1,,a\n", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"cut off in quotes":      {"s1=,5,465,a,c,l,3.0\nx,1,,\"a, b", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"cut off, two lines":     {"s1=,5,465,a,c,l,3.0\nx,1,,\"a\n", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"blanks":                 {strings.Repeat(" , ,\n\t\n,,,,,,\n", 3000) + "s1=,5,465,a,c,l,3.0\n,,,,,,", listed(func(*kkbox.Song) {}), []string{"9001 records without any value"}},
 		"the first of two":       {"s1=,5,465,a,c,l,3.0\ns1=,6,1,b,d,m,17.0\n", listed(func(*kkbox.Song) {}), nil},
 		"others' duplicates":     {"s1=,5,465,a,c,l,3.0\nx,6,1,b,d,m,17.0\nx,6,1,b,d,m,17.0\n", listed(func(*kkbox.Song) {}), nil},
 		"no numbers":             {"s1=,abc,465,a,c,l,x\n", listed(func(s *kkbox.Song) { s.Length, s.Language = 0, 0 }), []string{"2 values cannot"}},
@@ -224,7 +229,7 @@ func TestReadExtra(t *testing.T) {
 func TestReadTrain(t *testing.T) {
 	data := read(t, folder(t, with("train.csv", strings.Replace(trainText, "bob=,s2=", ",,,,,\nbob=,s2=", 1)+"ann=,s4=,radio,Radio,ra")))
 	same(t, data)
-	for _, want := range []string{"mean of the target is 0.5000", "train.csv: 4 rows, where the data of the challenge has 7377418", "1 records without any value", "ends within line 7", "1 rows have a song that songs.csv does not have"} {
+	for _, want := range []string{"mean of the target is 0.5000", "train.csv: 4 rows, where the data of the challenge has 7377418", "1 records without any value", "line 7, is incomplete", "1 rows have a song that songs.csv does not have"} {
 		if !strings.Contains(strings.Join(data.Notes, "\n"), want) {
 			t.Errorf("no note says %q: %q", want, data.Notes)
 		}
@@ -260,7 +265,8 @@ func TestReadRefuses(t *testing.T) {
 		"no user":         {"train.csv", replaced(trainText, "bob=", ""), `line 3: msno is ""`},
 		"too many types":  {"train.csv", many, `line 257: column source_type: is "type 255"`},
 		"Big5":            {"songs.csv", replaced(songsText, "董貞| 何啟弘", "\xb8\xb3\xaf\x75"), "songs.csv: line 2: "},
-		"UTF-16":          {"train.csv", "\xff\xfem\x00s\x00n\x00o\x00", "is not UTF-8"},
+		"UTF-16":          {"train.csv", "\xff\xfem\x00s\x00", "train.csv: is UTF-16, want UTF-8: convert it"},
+		"UTF-16, no mark": {"songs.csv", "\x00s\x00o\x00", "songs.csv: is UTF-16"},
 		"damaged archive": {"songs.csv/songs.csv.7z", "", "songs.csv: file does not exist"},
 	} {
 		files := with(c.file, c.text)
@@ -271,6 +277,27 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, c.says)
 		}
 	}
+}
+
+// Whatever the files say, they are data whose parts agree, or an error that names a file.
+func FuzzRead(f *testing.F) {
+	f.Add(trainText, songsText, extraText)
+	f.Add("\ufeff"+trainText+",,,,,\nx,\"y", songsText+"\"x\n", strings.ReplaceAll(extraText, "\n", "\r\n"))
+	f.Fuzz(func(t *testing.T, train, songs, extra string) {
+		files := map[string]string{"train.csv": train, "songs.csv": songs, "song_extra_info.csv": extra}
+		data, err := kkbox.Read(folder(t, files), nil)
+		if err != nil {
+			if data != nil || !strings.Contains(err.Error(), ".csv: ") {
+				t.Errorf("%q: %v", files, err)
+			}
+			return
+		}
+		for i, x := range kkbox.Encode(data).Values {
+			if x-x != 0 {
+				t.Errorf("%q: feature %d of song %d is %v", files, i%kkbox.NumFields, i/kkbox.NumFields, x)
+			}
+		}
+	})
 }
 
 func archives(t testing.TB) map[string]string {

@@ -2,6 +2,7 @@ package kkbox
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type table struct {
 	ragged     int  // records of another number of fields than the header
 	stray      int  // records with quotes that make no record
 	unreadable int  // values that are no such number or code
-	cutOff     bool // the last record is incomplete and has no line end
+	cutOff     bool // the last record is incomplete
 }
 
 // readLine reads a line with its end, which the last may lack.
@@ -41,9 +42,15 @@ func (t *table) readLine() (string, error) {
 
 // each calls f with the values of the columns of every record, found by their
 // names in the header: "" where a record is too short. It leaves out, and counts,
-// records without any value and a last one that is cut off. An error names file,
-// line and column.
+// records without any value and a last one that is cut off: which is too short, or
+// has neither a last value nor a line end. An error names file, line and column.
 func (t *table) each(columns []string, f func(values []string) error) error {
+	switch start, _ := t.text.Peek(3); {
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.Contains(start, []byte{0}):
+		return fmt.Errorf("%s: is UTF-16, want UTF-8: convert it with iconv -f UTF-16 -t UTF-8", t.path)
+	case string(start) == "\ufeff": // a byte order mark
+		t.text.Discard(len(start))
+	}
 	header, _, err := t.next()
 	if err == io.EOF {
 		err = t.wrong("", errors.New("is empty, want a header"))
@@ -52,7 +59,7 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 		return err
 	}
 	for i := range header {
-		header[i] = strings.TrimSpace(strings.TrimPrefix(header[i], "\ufeff"))
+		header[i] = strings.TrimSpace(header[i])
 	}
 	var places []int
 	for _, name := range columns {
@@ -71,10 +78,10 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 			return nil
 		case err != nil:
 			return err
-		case !slices.ContainsFunc(record, func(value string) bool { return value != "" }):
+		case strings.TrimSpace(strings.Join(record, "")) == "":
 			t.empty++
 			continue
-		case !whole && (len(record) < t.width || record[t.width-1] == ""):
+		case len(record) < t.width && t.ended(), !whole && record[len(record)-1] == "":
 			t.cutOff = true
 			return nil
 		case len(record) != t.width:
@@ -91,6 +98,12 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 			return err
 		}
 	}
+}
+
+// ended says whether no line is left.
+func (t *table) ended() bool {
+	_, err := t.text.Peek(1)
+	return err != nil && len(t.ahead) == 0
 }
 
 // next reads a record, and says whether its line has an end.
@@ -137,8 +150,10 @@ func (t *table) next() (record []string, whole bool, err error) {
 			return record, strings.HasSuffix(line, "\n"), nil
 		}
 	}
-	t.stray++
-	return strings.Split(bare, ","), whole, nil
+	if record = strings.Split(bare, ","); len(record) >= t.width || !t.ended() {
+		t.stray++
+	}
+	return record, whole, nil
 }
 
 // wrong is an error at the current line.

@@ -12,10 +12,9 @@ import (
 // Source says which data a problem plays on: real files, or synthetic data. The
 // zero value is synthetic data of 3,000 users with seed 1.
 //
-// Its JSON form, which names results, holds what the data is and not where it
-// lies: the settings of synthetic data and the version of their law, or the size
-// and a checksum of the real data. So the real files must be there whenever it
-// is written.
+// Its JSON form, which names results, holds what the data is and not where it lies: the settings of
+// synthetic data and the version of their law, or the size and a checksum of the real data. So the
+// real files must be there whenever it is written.
 type Source struct {
 	Folder   string   // holds the real files, in any form that Read takes; "" is synthetic data
 	Unpacker Unpacker // reads files of Folder that are there as 7z archives, see Read
@@ -35,11 +34,10 @@ func (s Source) withDefaults() Source {
 	return s
 }
 
-// Open reads the data, or makes it: some seconds for synthetic data and for real
-// data that was read before, a minute or two for archives at first. A source is
-// opened once in a program, and kept: later calls return the same Dataset, from
-// any goroutine, even if files have changed since. After an error a later call
-// tries again.
+// Open reads the data, or makes it: some seconds for synthetic data and for real data that was read
+// before, a minute or two for archives at first. A source is opened once in a program, and kept:
+// later calls return the same Dataset, from any goroutine, even if files have changed since. After
+// an error a later call tries again.
 func (s Source) Open() (*Dataset, error) {
 	o, err := s.open()
 	return o.data, err

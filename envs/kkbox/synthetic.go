@@ -23,9 +23,8 @@ import (
 //
 //	logit P(again) = user + source_type + song's fields + artist + song + popularity + taste of the user · traits of the song + habit of the user with the source_type + time + noise
 //
-// The terms of user, source_type, time and the song's fields are found such that
-// the means of the target are the published ones; the others are normal. The same
-// settings give the same data.
+// The terms of user, source_type, time and the song's fields are found such that the means of the
+// target are the published ones; the others are normal. The same settings give the same data.
 func Synthetic(users int, seed uint64) (*Dataset, error) {
 	if users < 1 || users > 200_000 {
 		return nil, fmt.Errorf("kkbox: Source.Users is %d, want 1 to 200000", users)
@@ -215,14 +214,12 @@ func (g *generator) drawSong(artist, end int) int32 {
 	return g.byArtist[min(from+sort.SearchFloat64s(g.weight[from:to], x), to-1)]
 }
 
-// drawRows draws what each user hears, and where, and returns the users' rates:
-// how often they listen again. Rates rise with the rows, but users of a few days
-// hardly listen again. The numbers of rows are spread evenly over their law, so
-// that a small set has the shape of a large one.
+// drawRows draws what each user hears, and where, and returns the users' rates: how often they
+// listen again. Rates rise with the rows, but users of a few days hardly listen again. The numbers
+// of rows are spread evenly over their law, so that a small set has the shape of a large one.
 //
-// A user hears no song twice. Sources and languages are those of an earlier row
-// of the user ever more often (Pólya's urn), so that every user has a mix, and
-// all together the usual one.
+// A user hears no song twice. Sources and languages are those of an earlier row of the user ever
+// more often (Pólya's urn), so that every user has a mix, and all together the usual one.
 func (g *generator) drawRows(users int) []float64 {
 	rng, rates := g.rng, make([]float64, users)
 	counts, below := g.law["user rows"].knots(func(x float64) float64 { return x })
