@@ -203,7 +203,7 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 			entries[i].y = s.Y[len(s.Y)-1]
 		}
 		if s.Low != nil {
-			area := &Band{XYs: s.xys(), Low: s.Low, High: s.High, Fill: faint(styles[i].Color)}
+			area := &Band{XYs: s.xys(), Low: s.Low, High: s.High, Fill: faint(styles[i].Color, len(series))}
 			p.Add(area)
 			entries[i].thumbs = []plot.Thumbnailer{area}
 		}

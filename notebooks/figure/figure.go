@@ -43,8 +43,8 @@ type Options struct {
 	// deviation on either side, which is the paper's. Equal runs have no area.
 	Interval bool
 
-	// References names policies that do not learn: thin dashed grey lines without
-	// areas, and level ones, of the mean over all steps, in AverageReward.
+	// References names policies that do not learn: thin grey lines without areas, each
+	// with other dashes, and level ones, of the mean over all steps, in AverageReward.
 	References []string
 
 	// Ramp names what differs in one ordered setting, from the least to the most:

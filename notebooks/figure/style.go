@@ -59,7 +59,8 @@ func (o Options) styles(series []Series) []draw.LineStyle {
 		}
 		switch step := slices.Index(o.Ramp, s.Name); {
 		case s.Reference:
-			out[i] = line(palette[fixed["random"]], 1, []vg.Length{4, 3})
+			dash := [][]vg.Length{{4, 3}, {1, 3}, {10, 3}}[max(0, slices.Index(o.References, s.Name))%3]
+			out[i] = line(palette[fixed["random"]], 1, dash)
 			continue
 		case step >= 0:
 			out[i] = line(shade(step, len(o.Ramp)), 1.5, nil)
@@ -76,10 +77,10 @@ func line(c color.NRGBA, width float64, dash []vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: vg.Points(width), Dashes: dash}
 }
 
-// faint is the colour of an area: light, since areas lie on each other.
-func faint(c color.Color) color.Color {
+// faint is the colour of one of n areas: light, since they lie on each other.
+func faint(c color.Color, n int) color.Color {
 	r, g, b, _ := c.RGBA()
-	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0x26}
+	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(0x26 * 5 / max(5, n))}
 }
 
 // shade is a step of a ramp of n.
