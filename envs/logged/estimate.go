@@ -22,15 +22,16 @@ import (
 // with Student's t for the number of users, and with up, by how much one of the Effective decisions
 // would raise the estimate if its reward were the largest of the log in place of a mean one. So the
 // variance rises with m, as that of a rate does. The lower end is the same with the smallest reward.
-// This is the score interval of a rate (Wilson: Probable inference, the law of succession, and
-// statistical inference. JASA 22, 1927), with the effective number of decisions as in surveys (Korn
-// and Graubard: Confidence intervals for proportions with small expected number of positive counts.
-// Survey Methodology 24, 1998). It is never shorter than that of Student's t, and where not one of n
-// decisions has a reward it ends at 3.84/n. The package comment says how often it holds the truth.
+// For a rare reward the upper end is that of the score interval (Wilson: Probable inference, the law
+// of succession, and statistical inference. JASA 22, 1927), with an effective number of decisions as
+// in surveys (Korn and Graubard: Confidence intervals for proportions with small expected number of
+// positive counts. Survey Methodology 24, 1998): where not one of n decisions has the reward 1, it is
+// 3.84/n. The interval is never shorter than that of Student's t.
 //
 // The interval is infinite where nothing is known of the spread: rewards of the log are all equal,
 // the policy agrees with choices of fewer than two users, or a difference is one of equals. It does
-// not know of rewards larger than all of the log, nor of choices with weights far above those seen.
+// not know of rewards larger than all of the log, nor of weights far above those seen, and it is too
+// short where a few users decide all. The package comment says how often it holds the truth.
 type Estimate struct {
 	Mean, Low, High float64
 	Error           float64 // standard error; infinite where it is not known

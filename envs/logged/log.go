@@ -13,7 +13,7 @@ type Log struct {
 	Features   []string // the names of the D features
 	Candidates int      // M, of the largest set
 	Decisions  []Decision
-	Warnings   []string // what Read has left out of the file
+	Warnings   []string // what Read left out of the file, or could not keep
 }
 
 // Decision is one decision among m candidates, and what came of it.
