@@ -23,10 +23,15 @@
 // # Stored results
 //
 // Code, and settings that JSON does not show, can change while the name of a
-// result's file stays. So Run plays the first 100 steps of one run of a stored
-// result again. A difference beyond another processor's rounding makes the result
-// stale: the entry is played again, and [Status] names it. Changed code that makes
-// no difference in these steps is not noticed: remove the file then.
+// result's file stays. So Run plays the first 100 steps of one run of each stored
+// result again, each entry another run, and compares the problem alone, by
+// [Result].Check. A difference beyond another processor's rounding makes the
+// experiment stale: [Status] names the entries where it was seen, the files of all
+// entries get names that end in ".old", and all are played again. So results of one
+// experiment are never of two problems. What is not noticed is code that makes a
+// difference neither there nor in Check, such as an algorithm that changes after 100
+// steps: [Options].Fresh plays all again. Runs of another length have other files,
+// which stay as they are until they are run.
 //
 // Finished stacks (runs that are played together) are kept at once as part files,
 // and an entry whose runs are all finished as one result file: after Ctrl-C or

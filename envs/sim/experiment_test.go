@@ -72,6 +72,7 @@ func TestInvalid(t *testing.T) {
 		{`Workers -1`, func(_ *sim.Experiment, opt *sim.Options) { opt.Workers = -1 }},
 		{`Stack -1`, func(_ *sim.Experiment, opt *sim.Options) { opt.Stack = -1 }},
 		{`Shard 0 of Shards 2`, func(_ *sim.Experiment, opt *sim.Options) { opt.Shards = 2 }},
+		{`Fresh with Shards`, func(_ *sim.Experiment, opt *sim.Options) { opt.Fresh, opt.Shard, opt.Shards = true, 1, 2 }},
 		{`Shard 3 of Shards 2`, func(_ *sim.Experiment, opt *sim.Options) { opt.Shard, opt.Shards = 3, 2 }},
 	} {
 		e, opt := lesson(), sim.Options{}

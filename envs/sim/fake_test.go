@@ -16,6 +16,8 @@ import (
 type field struct {
 	Mute bool // no Oracle
 	Bad  bad  // the reward is NaN
+
+	Shift bad `json:"-"` // code that has changed: from this step on rewards are larger
 }
 
 // bad names one run, by its seed, and a step. The zero value names none.
@@ -62,6 +64,9 @@ func (w *wrapped) Step(actions []int) (envs.Outcome, error) {
 	for r, seed := range w.seeds {
 		if w.Bad.hits(seed, w.step) {
 			out.Reward[r] = float32(math.NaN())
+		}
+		if w.Shift.Step > 0 && w.step >= w.Shift.Step && (w.Shift.Seed == 0 || w.Shift.Seed == seed) {
+			out.Reward[r]++
 		}
 	}
 	return out, err

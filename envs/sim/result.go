@@ -26,6 +26,11 @@ type Result struct {
 	Version    string // Options.Version of the last part
 	Backend    string // likewise
 
+	// Check is the reward and the regret of the first 10,000 steps of run 0, to 6
+	// digits, if the candidates are chosen in turn. Results with different checks are
+	// of different problems.
+	Check string
+
 	Checkpoints []int       // ascending steps, the first step being 1; the last is Steps
 	Reward      [][]float64 // [run][checkpoint], cumulated realised reward
 	Regret      [][]float64 // [run][checkpoint], cumulated expected regret; nil where there is no Oracle
@@ -87,14 +92,14 @@ func Interval95(x []float64) (mean, low, high float64) {
 	return mean, mean - half, mean + half
 }
 
-const magic, columns, ending = "# contextrec result: 2", "run,step,reward,regret", "# end: "
+const magic, columns, ending = "# contextrec result: 3", "run,step,reward,regret", "# end: "
 
-// keys are those of the header lines. All but the last two are settings.
-var keys = [...]string{"experiment", "entry", "problem", "algorithm", "runs", "steps", "seed", "version", "backend"}
+// keys are those of the header lines. The first 7 are settings.
+var keys = [...]string{"experiment", "entry", "problem", "algorithm", "runs", "steps", "seed", "version", "backend", "check"}
 
 func (r *Result) values() []string {
 	return []string{r.Experiment, r.Entry, r.Problem, r.Algorithm, strconv.Itoa(r.Runs),
-		strconv.Itoa(r.Steps), strconv.FormatUint(r.Seed, 10), r.Version, r.Backend}
+		strconv.Itoa(r.Steps), strconv.FormatUint(r.Seed, 10), r.Version, r.Backend, r.Check}
 }
 
 // format is the file of a result, or of a part: the rows of some runs, where the
@@ -125,7 +130,7 @@ func (r *Result) format() []byte {
 
 // ReadResult reads the file of a result:
 //
-//	# contextrec result: 2
+//	# contextrec result: 3
 //	# experiment: toy-linear
 //	# entry: Lin-UCB
 //	# problem: envs.Linear {"Candidates":5,"Dim":40,"RewardNoise":0.1}
@@ -135,6 +140,7 @@ func (r *Result) format() []byte {
 //	# seed: 1
 //	# version: v1.0.0
 //	# backend: go
+//	# check: reward -3.24153, regret 4051.22
 //	run,step,reward,regret
 //	0,1,0.25,0.5
 //	...
@@ -168,7 +174,7 @@ func parse(text []byte, complete bool) (*Result, error) {
 	for i, key := range keys {
 		v[i] = strings.TrimPrefix(lines[i+1], "# "+key+": ")
 	}
-	r := &Result{Experiment: v[0], Entry: v[1], Problem: v[2], Algorithm: v[3], Version: v[7], Backend: v[8]}
+	r := &Result{Experiment: v[0], Entry: v[1], Problem: v[2], Algorithm: v[3], Version: v[7], Backend: v[8], Check: v[9]}
 	r.Runs, _ = strconv.Atoi(v[4])
 	r.Steps, _ = strconv.Atoi(v[5])
 	r.Seed, _ = strconv.ParseUint(v[6], 10, 64)
@@ -219,7 +225,12 @@ func (r *Result) complete() error {
 	return nil
 }
 
-// first is the first run that is there.
-func (r *Result) first() int {
-	return slices.IndexFunc(r.Reward, func(curve []float64) bool { return curve != nil })
+// there are the runs that are not missing; every file has one.
+func (r *Result) there() (there []int) {
+	for run, curve := range r.Reward {
+		if curve != nil {
+			there = append(there, run)
+		}
+	}
+	return there
 }

@@ -27,6 +27,7 @@ func sample() *sim.Result {
 		Steps:       3,
 		Seed:        math.MaxUint64,
 		Version:     "v1",
+		Check:       "reward 1",
 		Checkpoints: []int{1, 2, 3},
 		Reward:      [][]float64{{0.1, 0.30000000000000004, 1e300}, {math.Copysign(0, -1), -5e-324, 1.0 / 3}},
 		Regret:      [][]float64{{0, 1, 2}, {3, 4, 5}},
@@ -34,7 +35,7 @@ func sample() *sim.Result {
 }
 
 // sampleText is sample as the format says, written by hand but for the hash.
-const sampleText = `# contextrec result: 2
+const sampleText = `# contextrec result: 3
 # experiment: lesson
 # entry: ε = 0.1
 # problem: sim_test.field {"A":"#,\""}
@@ -44,6 +45,7 @@ const sampleText = `# contextrec result: 2
 # seed: 18446744073709551615
 # version: v1
 # backend: 
+# check: reward 1
 run,step,reward,regret
 0,1,0.1,0
 0,2,0.30000000000000004,1
@@ -95,26 +97,26 @@ func TestReadDamaged(t *testing.T) {
 // Texts whose hash is right and which are wrong all the same.
 func TestReadForeign(t *testing.T) {
 	for _, test := range []struct{ old, new, text string }{
-		{"result: 2", "result: 1", "line 1: not a result file"},
+		{"result: 3", "result: 2", "line 1: not a result file"},
 		{"# entry: ", "# candidate: ", "line 3: the file is damaged"},
 		{"# runs: 2", "# runs: two", "lines 6 and 7"},
 		{"# runs: 2", "# runs: 1000000000", "lines 6 and 7"},
 		{"# runs: 2", "# runs: 3", "run 2 of 3 is missing"},
-		{"# runs: 2", "# runs: 1", "line 15: \"1,1,-0,3\" is no row of runs 0 to 0"},
+		{"# runs: 2", "# runs: 1", "line 16: \"1,1,-0,3\" is no row of runs 0 to 0"},
 		{"# steps: 3", "# steps: 4", "run 0 has 3 rewards and 3 regrets, want 4"},
 		{"# steps: 3", "# steps: 03", "line 7: the file is damaged"},
 		{"# seed: 18446744073709551615", "# seed: -1", "line 8"},
-		{"run,step", "step,run", "line 11: the file is damaged"},
+		{"run,step", "step,run", "line 12: the file is damaged"},
 		{"0,2,0.30000000000000004,1\n", "", "run 0 has 2 rewards"},
 		{"1,3,0.3333333333333333,5\n", "", "run 1 has 2 rewards"},
-		{"0,2,0.30000000000000004,1", "0,2,0.300000000000000044,1", "line 13: the file is damaged"},
-		{"0,2,0.30000000000000004,1", "0,2,0.30000000000000004,NaN", "line 13: the reward is 0.30000000000000004 and the regret NaN"},
+		{"0,2,0.30000000000000004,1", "0,2,0.300000000000000044,1", "line 14: the file is damaged"},
+		{"0,2,0.30000000000000004,1", "0,2,0.30000000000000004,NaN", "line 14: the reward is 0.30000000000000004 and the regret NaN"},
 		{"0,2,0.30000000000000004,1", "0,2,0.30000000000000004,", "run 0 has 3 rewards and 2 regrets"},
-		{"0,2,0.30000000000000004,1", "0,2,0.30000000000000004", "line 13"},
-		{"0,2,0.30000000000000004,1", "0,2,x,1", "line 13"},
-		{"0,2,0.30000000000000004,1", "0,4,0.30000000000000004,1", "line 13"},
-		{"0,3,1e+300,2\n1,1,-0,3\n", "1,1,-0,3\n0,3,1e+300,2\n", "line 14"},
-		{"-5e-324", "1e400", "line 16"},
+		{"0,2,0.30000000000000004,1", "0,2,0.30000000000000004", "line 14"},
+		{"0,2,0.30000000000000004,1", "0,2,x,1", "line 14"},
+		{"0,2,0.30000000000000004,1", "0,4,0.30000000000000004,1", "line 14"},
+		{"0,3,1e+300,2\n1,1,-0,3\n", "1,1,-0,3\n0,3,1e+300,2\n", "line 15"},
+		{"-5e-324", "1e400", "line 17"},
 	} {
 		text := strings.Replace(sampleText, test.old, test.new, 1)
 		if _, err := sim.ReadResult(strings.NewReader(seal(text))); err == nil || !strings.Contains(err.Error(), test.text) {
@@ -128,7 +130,7 @@ func FuzzReadResult(f *testing.F) {
 	f.Add(seal(sampleText), true)
 	f.Add(sampleText, false)
 	f.Add(strings.ReplaceAll(sampleText, "# runs: 2", "# runs: 100000"), false)
-	f.Add("# contextrec result: 2\n", false)
+	f.Add("# contextrec result: 3\n", false)
 	f.Fuzz(func(t *testing.T, text string, sealed bool) {
 		if !sealed {
 			text = seal(text) // else the hash keeps most texts from being looked at

@@ -39,6 +39,10 @@ type Options struct {
 	// goroutine at a time. It may be nil.
 	Progress func(Status)
 
+	// Fresh plays all entries again, whatever is stored. It does not go with shards,
+	// of which the second would forget what the first has played.
+	Fresh bool
+
 	Version string // for the header of the result files
 	Backend string // likewise
 }
@@ -47,6 +51,9 @@ func (o Options) validate() error {
 	if o.Workers < 0 || o.Stack < 0 || o.Shards < 0 || o.Shard < min(o.Shards, 1) || o.Shard > o.Shards {
 		return fmt.Errorf("sim: Options has Workers %d, Stack %d, Shard %d of Shards %d, want no negative number, and a Shard from 1 to Shards or 0 of 0",
 			o.Workers, o.Stack, o.Shard, o.Shards)
+	}
+	if o.Fresh && o.Shards > 0 {
+		return errors.New("sim: Options has Fresh with Shards: remove the results, then play the shards")
 	}
 	return nil
 }
@@ -61,12 +68,12 @@ type Status struct {
 	Served     int64    // run-steps of Done that came from the store
 	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
 	Reward     float64  // their mean reward a step so far
-	Stale      []string // names of entries with stored results of other code; they are played again
+	Stale      []string // names of entries with stored results of other code; all entries are played again
 }
 
-// Run plays all entries that the store does not hold yet, or holds from other
-// code, and returns the finished results in the order of Entries. Without an error
-// these are all, or with shards, all whose other shards are finished.
+// Run plays all entries that the store does not hold yet, or all of them if it holds
+// one from other code, and returns the finished results in the order of Entries.
+// Without an error these are all, or with shards, all whose other shards are finished.
 //
 // An entry that fails - an error, a panic, a number that is not finite - stops
 // alone, and the error names run, step and setting. When ctx is cancelled, all
@@ -86,10 +93,17 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	s.Stack = cmp.Or(opt.Stack, min((s.share.n+workers-1)/workers, 20))
 	s.Version, s.Backend = strings.Join(strings.Fields(opt.Version), " "), strings.Join(strings.Fields(opt.Backend), " ")
 	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(len(e.Entries)) * int64(s.share.n) * int64(e.Steps)}
+	s.check = s.problemCheck(running)
 	jobs := make([]*job, len(e.Entries))
-	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, e.Entries[i]) })
+	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, i) })
+	if opt.Fresh || s.status.Stale != nil {
+		for _, j := range jobs {
+			j.forget()
+		}
+	}
 	var units []func()
 	for _, j := range jobs {
+		j.divide()
 		for _, stack := range j.stacks {
 			units = append(units, func() { j.play(stack) })
 		}
@@ -134,6 +148,7 @@ type session struct {
 	Store
 	Options
 	share runs                    // that this process plays
+	check string                  // Result.Check, as the code makes it
 	stop  context.CancelCauseFunc // stops all jobs
 
 	mu     sync.Mutex
@@ -158,6 +173,7 @@ func (s *session) report(change func(*Status)) {
 type job struct {
 	*session
 	entry  Entry
+	index  int             // of the entry
 	ctx    context.Context // ends with Run, or when this entry fails
 	cancel context.CancelFunc
 
@@ -171,14 +187,35 @@ type job struct {
 // runs are n consecutive runs.
 type runs struct{ first, n int }
 
-// newJob takes from the store what is there and puts into stacks what is missing
-// of this process's share.
-func newJob(ctx context.Context, s *session, n Entry) *job {
-	head, _ := s.head(n) // Validate has seen the error
-	head.Checkpoints, head.Reward = Checkpoints(s.Steps), make([][]float64, s.Runs)
-	j := &job{session: s, entry: n, result: head}
+// newJob takes from the store what is there.
+func newJob(ctx context.Context, s *session, index int) *job {
+	j := &job{session: s, entry: s.Entries[index], index: index}
+	j.result, _ = s.head(j.entry) // Validate has seen the error
+	j.result.Checkpoints, j.result.Reward, j.result.Check = Checkpoints(s.Steps), make([][]float64, s.Runs), s.check
 	j.ctx, j.cancel = context.WithCancel(ctx)
-	j.fail(j.look())
+	if !s.Fresh {
+		j.fail(j.look())
+	}
+	return j
+}
+
+// forget makes the store one without this entry. What it had of other code must not
+// be mixed with what is played now, not even if that is interrupted.
+func (j *job) forget() {
+	j.result.Reward, j.result.Regret = make([][]float64, j.Runs), nil
+	path := j.path(&j.result)
+	err := os.Rename(path, path+".old")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err = cmp.Or(err, os.RemoveAll(j.parts(&j.result))); err != nil {
+		j.stop(fmt.Errorf("sim: results of other code stay: %w", err))
+	}
+}
+
+// divide puts into stacks what is missing of this process's share.
+func (j *job) divide() {
+	s := j.session
 	served := int64(0)
 	for run := s.share.first; run < s.share.first+s.share.n; run++ {
 		last := len(j.stacks) - 1
@@ -197,7 +234,6 @@ func newJob(ctx context.Context, s *session, n Entry) *job {
 			s.stop(fmt.Errorf("sim: results cannot be kept: %w", err))
 		}
 	}
-	return j
 }
 
 // fail stops the entry. What is cancelled already has not failed.
@@ -223,7 +259,7 @@ func (j *job) look() error {
 		case errors.Is(err, fs.ErrNotExist): // another process has just made the result
 		case err != nil:
 			return err
-		case j.result.Reward[part.first()] == nil && j.fresh(part):
+		case j.result.Reward[part.there()[0]] == nil && j.fresh(part):
 			j.add(part)
 		}
 	}
@@ -261,14 +297,47 @@ func (j *job) add(part *Result) {
 	}
 }
 
-// Steps that are played again, and how much of the largest number another
-// processor's rounding may make.
-const replayed, tolerance = 100, 1e-5
+// Steps that are played again, those of the problem alone, and how much of the
+// largest number another processor's rounding may make.
+const replayed, checked, tolerance = 100, 10_000, 1e-5
+
+// problemCheck is the Check of results that are played now; "" where the problem fails.
+func (s *session) problemCheck(ctx context.Context) string {
+	j := &job{session: s, ctx: ctx, entry: Entry{Algorithm: inTurn{}}}
+	steps := min(s.Steps, checked)
+	curves := NewCurves(1, []int{steps})
+	if j.simulate(runs{0, 1}, steps, curves, curves) != nil {
+		return "" // the entries tell the error
+	}
+	check := fmt.Sprintf("reward %.6g", curves.Reward[0][0])
+	if curves.Regret != nil {
+		check += fmt.Sprintf(", regret %.6g", curves.Regret[0][0])
+	}
+	return check
+}
+
+// inTurn chooses the first candidate, the second, and so on.
+type inTurn struct{}
+
+func (inTurn) New(envs.Spec, []uint64) (envs.Policy, error) { return new(turns), nil }
+
+type turns int
+
+func (t *turns) Act(dst []int, obs envs.Observation) error {
+	for r := range dst {
+		dst[r] = int(*t) % obs.Size(r)
+	}
+	return nil
+}
+
+func (t *turns) Update(envs.Transition) error { *t++; return nil }
 
 // fresh plays the first steps of one run of a stored result, or part, again and
-// returns whether the file says the same. If not, the entry is reported.
+// returns whether the file says the same. If not, the entry is reported. Entries
+// play different runs, since what one shows concerns all.
 func (j *job) fresh(r *Result) bool {
-	run := r.first()
+	there := r.there()
+	run := there[j.index%len(there)]
 	n, _ := slices.BinarySearch(r.Checkpoints, replayed+1)
 	curves := NewCurves(1, r.Checkpoints[:n])
 	if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves); err != nil {
@@ -276,7 +345,7 @@ func (j *job) fresh(r *Result) bool {
 		return false
 	}
 	was, is := r.Reward[run][:n:n], curves.Reward[0]
-	same := (r.Regret == nil) == (curves.Regret == nil)
+	same := r.Check == j.check && (r.Regret == nil) == (curves.Regret == nil)
 	if same && r.Regret != nil {
 		was, is = append(was, r.Regret[run][:n]...), append(is, curves.Regret[0]...)
 	}

@@ -157,44 +157,87 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A stored result, or part, of code that does something else is played again.
+// When one stored result, or part, is of other code, all entries are played again,
+// and nothing of the old code can be read from then on.
 func TestStale(t *testing.T) {
-	dir, alone := t.TempDir(), t.TempDir()
-	run(t, with(student{Rate: 0.1}), dir, sim.Options{})
-	changed := with(student{Rate: 0.1, Habit: 0.5})
-	want := run(t, changed, alone, sim.Options{})
+	muted := func(shift bad, habit float64) sim.Experiment {
+		e := lesson()
+		e.Problem = field{Mute: true, Shift: shift}
+		e.Entries[1].Algorithm = &student{Rate: 0.1, Habit: habit}
+		return e
+	}
+	one := lesson().ProblemSeeds(1, 1)[0]
 	var last sim.Status
-	opt := sim.Options{Progress: func(s sim.Status) { last = s }}
-	// A shard of it leaves a part beside the old result, which is not returned.
-	opt.Shard, opt.Shards = 1, 2
-	if have := run(t, changed, dir, opt); have != nil || !slices.Equal(last.Stale, []string{"student"}) {
-		t.Errorf("%d results, status %+v", len(have), last)
-	}
-	opt.Shard = 2
-	if have := run(t, changed, dir, opt); !reflect.DeepEqual(have, want) || last.Stale == nil || last.Done != last.Total || last.Served != 0 {
-		t.Errorf("other results, or status %+v", last)
-	}
-	if have := run(t, changed, dir, sim.Options{Progress: opt.Progress}); !reflect.DeepEqual(have, want) || last.Stale != nil || last.Served != last.Total {
-		t.Errorf("the new result is stale: %+v", last)
-	}
+	progress := func(s sim.Status) { last = s }
+	for name, changed := range map[string]sim.Experiment{
+		"an algorithm":                        muted(bad{}, 0.5),
+		"a problem that changes late":         muted(bad{Step: 200}, 0),
+		"a problem that has changed in run 1": muted(bad{Seed: one, Step: 1}, 0),
+	} {
+		dir, alone := t.TempDir(), t.TempDir()
+		store, old := sim.Store{Dir: dir}, muted(bad{}, 0)
+		want := run(t, changed, alone, sim.Options{})
+		run(t, old, dir, sim.Options{})
+		// It is interrupted once, and done by shards then.
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := changed
+		stopped.Entries = slices.Clone(changed.Entries)
+		slow := student{Rate: 0.01, At: func(step int) {
+			if step == 250 {
+				cancel()
+			}
+		}}
+		stopped.Entries[0].Algorithm = slow
+		if _, err := stopped.Run(ctx, store, sim.Options{Workers: 1, Progress: progress}); err == nil || last.Stale == nil || last.Served != 0 {
+			t.Errorf("%s: error %v, status %+v", name, err, last)
+		}
+		for _, r := range must(store.Results("lesson")) {
+			t.Errorf("%s: after an interrupt there is a result of %s", name, r.Entry)
+		}
+		for shard := range 2 {
+			have := run(t, changed, dir, sim.Options{Progress: progress, Shard: shard + 1, Shards: 2})
+			if last.Stale != nil || len(have) != 2*shard {
+				t.Errorf("%s: %d results, status %+v", name, len(have), last)
+			}
+		}
+		have := run(t, changed, dir, sim.Options{Progress: progress})
+		if !reflect.DeepEqual(have, want) || last.Stale != nil || last.Served != last.Total {
+			t.Errorf("%s: other results, or status %+v", name, last)
+		}
 
-	// Parts of the old code, completed by the new.
-	dir = t.TempDir()
-	run(t, with(student{Rate: 0.1}), dir, sim.Options{Shard: 1, Shards: 2})
-	if have := run(t, changed, dir, sim.Options{Progress: opt.Progress}); !reflect.DeepEqual(have, want) || last.Stale == nil {
-		t.Errorf("other results, or status %+v", last)
+		// Parts of the old code are not completed by the new.
+		dir = t.TempDir()
+		run(t, old, dir, sim.Options{Shard: 1, Shards: 2})
+		have = run(t, changed, dir, sim.Options{Progress: progress})
+		if !reflect.DeepEqual(have, want) || last.Stale == nil || last.Served != 0 {
+			t.Errorf("%s: other results, or status %+v", name, last)
+		}
+		if have, want := files(t, dir), files(t, alone); !reflect.DeepEqual(have, want) {
+			t.Errorf("%s: files %v, want %v", name, names(have), names(want))
+		}
 	}
-	if have, want := files(t, dir), files(t, alone); !reflect.DeepEqual(have, want) {
-		t.Errorf("files %v, want %v", names(have), names(want))
-	}
+}
 
-	// Without an Oracle the rewards are compared.
-	muted := with(student{Rate: 0.1})
-	muted.Problem = field{Mute: true}
-	run(t, muted, dir, sim.Options{})
-	muted.Entries[0].Algorithm = student{Rate: 0.1, Habit: 0.5}
-	if have := run(t, muted, dir, sim.Options{Progress: opt.Progress}); last.Stale == nil || have[0].Regret != nil {
-		t.Errorf("status %+v, regret %v", last, have[0].Regret)
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Fresh plays again what is there, and keeps the old result under another name.
+func TestFresh(t *testing.T) {
+	dir := t.TempDir()
+	var begun atomic.Int64
+	e := with(student{Rate: 0.1, Begun: &begun})
+	want := run(t, e, dir, sim.Options{})
+	begun.Store(0)
+	if have := run(t, e, dir, sim.Options{Fresh: true}); !reflect.DeepEqual(have, want) || begun.Load() != 20 {
+		t.Errorf("other results, or %d runs begun, want 20", begun.Load())
+	}
+	all := files(t, dir)
+	if n := names(all); len(n) != 2 || n[1] != n[0]+".old" || all[n[1]] != all[n[0]] {
+		t.Errorf("files %v", n)
 	}
 }
 

@@ -63,7 +63,7 @@ var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
 // settings.
 func (s Store) path(r *Result) string {
 	v := r.values()
-	sum := sha256.Sum256([]byte(strings.Join(v[:len(v)-2], "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(v[:7], "\n")))
 	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(r.Entry), "-"), ".-")
 	return filepath.Join(cmp.Or(s.Dir, "results"), r.Experiment, fmt.Sprintf("%s-%x.csv", cmp.Or(name, "entry"), sum[:4]))
 }

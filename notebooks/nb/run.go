@@ -42,7 +42,7 @@ func Run(e sim.Experiment) []*sim.Result {
 	}
 	Check(err)
 	if stale != nil {
-		Text("stored results of other code were played again: " + strings.Join(stale, ", "))
+		Text("stored results of other code, so all were played again: " + strings.Join(stale, ", "))
 	}
 	return results
 }

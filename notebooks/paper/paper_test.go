@@ -1,8 +1,13 @@
 package paper_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/contextrec/contextrec/envs"
@@ -154,6 +159,20 @@ func TestStored(t *testing.T) {
 	}
 	if found := paper.Select(must(paper.Stored(store, e)), "random"); len(found) != 1 || len(paper.Without(found, "random")) != 0 {
 		t.Errorf("of random there are %d", len(found))
+	}
+
+	// Results of two problems are not shown together.
+	paths := must(filepath.Glob(filepath.Join(store.Dir, e.Name, "random-*.csv")))
+	for _, path := range paths {
+		text, _, _ := strings.Cut(string(must(os.ReadFile(path))), "# end: ")
+		text = strings.Replace(text, "# check: reward ", "# check: reward 1", 1)
+		text += fmt.Sprintf("# end: %d rows, sha256 %x\n", strings.Count(text, "\n")-12, sha256.Sum256([]byte(text)))
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found, err := paper.Stored(store, e); found != nil || err == nil || !strings.Contains(err.Error(), "of different code") {
+		t.Errorf("%d results of two problems, %v", len(found), err)
 	}
 }
 

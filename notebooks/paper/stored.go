@@ -37,7 +37,7 @@ func Options() sim.Options {
 // largest scale at which it holds all entries, or most of them, in the order of
 // Entries. Results of other settings than the declared ones are left out. None at
 // all is no error. Where files are refused, the others are returned beside the
-// error.
+// error; results of different problems, which are of different code, are an error alone.
 func Stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
 	present, err := store.Results(e.Name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,6 +60,11 @@ func Stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
 		}
 		if len(found) >= len(best) {
 			best = found
+		}
+	}
+	for _, r := range best {
+		if r.Check != best[0].Check {
+			return nil, errors.Join(err, fmt.Errorf("paper: the results of %s for %q and %q are of different code: run it again", e.Name, best[0].Entry, r.Entry))
 		}
 	}
 	return best, err

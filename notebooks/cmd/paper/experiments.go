@@ -125,7 +125,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 	fmt.Fprintf(p.stdout, "%d runs of %d steps of %d algorithms\n", e.Runs, e.Steps, len(e.Entries))
 	opt, bar := paper.Options(), nb.Bar()
 	began, wrote := time.Now(), time.Now()
-	opt.Workers, opt.Shard, opt.Shards = p.workers, p.part, p.parts
+	opt.Workers, opt.Shard, opt.Shards, opt.Fresh = p.workers, p.part, p.parts, p.fresh
 	var stale []string
 	opt.Progress = func(st sim.Status) {
 		stale = st.Stale
@@ -141,7 +141,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 		fmt.Fprint(p.stderr, "\r\x1b[K") // the bar of a run that did not end
 	}
 	if stale != nil {
-		fmt.Fprintf(p.stdout, "stored results of other code were played again: %s\n", strings.Join(stale, ", "))
+		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(stale, ", "))
 	}
 	if p.parts > 0 && err == nil && len(results) < len(e.Entries) {
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)

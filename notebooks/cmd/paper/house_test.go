@@ -26,7 +26,7 @@ import (
 var budgets = map[string]int{
 	"envs":                938,  // 750 planned
 	"envs/envtest":        850,  // 550 planned
-	"envs/sim":            1010, // 1,000 planned; it has the interval that was in paper and figure too
+	"envs/sim":            1095, // 1,000 planned; it has the interval that was in paper and figure too, and notices changed code
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         900,

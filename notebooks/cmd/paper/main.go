@@ -60,6 +60,7 @@ type program struct {
 	workers       int
 	shard         string // part/parts
 	part, parts   int    // 1 to parts; 0: all
+	fresh         bool   // play again what is stored
 }
 
 // command runs a command line and returns the exit status.
@@ -124,6 +125,7 @@ func (p *program) commands() *cobra.Command {
 		}
 		if c.Name() == "run" {
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
+			flags.BoolVar(&p.fresh, "fresh", false, "play all again, whatever is stored")
 		}
 	}
 	root.AddCommand(append(commands, p.labCommand(), p.kernelCommand())...)
@@ -142,6 +144,9 @@ func (p *program) check(cmd *cobra.Command) (err error) {
 		if n, err := fmt.Sscanf(p.shard+" ", "%d/%d ", &p.part, &p.parts); n != 2 || err != nil || p.part < 1 || p.part > p.parts {
 			return fmt.Errorf("-shard is %q, want i/n with i from 1 to n", p.shard)
 		}
+	}
+	if p.fresh && p.parts > 0 {
+		return errors.New("-fresh does not go with -shard: remove the results, then play the shards")
 	}
 	if p.root, err = repository(); err != nil {
 		return err
