@@ -17,7 +17,8 @@ import (
 	"slices"
 	"strings"
 
-	xfont "golang.org/x/image/font"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -25,6 +26,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -57,13 +60,13 @@ var (
 	axle = draw.LineStyle{Color: ink, Width: vg.Points(0.75)}
 	rule = draw.LineStyle{Color: color.Gray{0xE4}, Width: vg.Points(0.6)}
 
-	titleStyle = textStyle(12, xfont.WeightBold)
-	labelStyle = textStyle(11, xfont.WeightNormal)
-	keyStyle   = textStyle(10, xfont.WeightNormal)
+	titleStyle = textStyle(14) // not bold, which vgpdf has no font for
+	labelStyle = textStyle(11)
+	keyStyle   = textStyle(10)
 )
 
-func textStyle(size float64, weight xfont.Weight) text.Style {
-	face := font.Font{Typeface: "Liberation", Variant: "Sans", Weight: weight, Size: font.Points(size)}
+func textStyle(size float64) text.Style {
+	face := font.Font{Typeface: "Liberation", Variant: "Sans", Size: font.Points(size)}
 	return text.Style{Color: ink, Font: face, Handler: plot.DefaultTextHandler}
 }
 
@@ -101,17 +104,25 @@ func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
 
 // Write writes plots in a format, "png", "svg" or "pdf": row by row in columns,
 // with their axes aligned, on a page of that size. A PNG image has 192 dots an
-// inch. It panics when there is no plot or no column.
+// inch. In a column of less than 4.8 inches all is smaller, text too. It panics when
+// there is no plot or no column.
 func Write(w io.Writer, format string, width, height vg.Length, columns int, plots ...*plot.Plot) error {
 	if columns < 1 || len(plots) == 0 {
 		panic(fmt.Sprintf("figure: %d plots in %d columns", len(plots), columns))
 	}
-	canvas, err := draw.NewFormattedCanvas(width, height, format)
-	if format == "png" {
+	var canvas vg.CanvasWriterTo
+	switch format {
+	case "png":
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(192))}
-	} else if err != nil || format != "svg" && format != "pdf" {
+	case "svg":
+		canvas = vgsvg.New(width, height)
+	case "pdf":
+		canvas = pdf{vgpdf.New(width, height)}
+	default:
 		return fmt.Errorf("figure: format %q, want png, svg or pdf", format)
 	}
+	scale := min(1, width/vg.Length(columns)/(4.8*vg.Inch))
+	canvas.Scale(float64(scale), float64(scale))
 	grid := make([][]*plot.Plot, (len(plots)+columns-1)/columns)
 	for i := range grid {
 		grid[i] = make([]*plot.Plot, columns)
@@ -121,15 +132,45 @@ func Write(w io.Writer, format string, width, height vg.Length, columns int, plo
 		Rows: len(grid), Cols: columns, PadX: vg.Inch / 4, PadY: vg.Inch / 4,
 		PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 10, // labels do not touch the text of a page
 	}
-	for i, row := range plot.Align(grid, tiles, draw.New(canvas)) {
+	for i, row := range plot.Align(grid, tiles, draw.NewCanvas(canvas, width/scale, height/scale)) {
 		for j, tile := range row {
 			if grid[i][j] != nil {
 				grid[i][j].Draw(tile)
 			}
 		}
 	}
-	_, err = canvas.WriteTo(w)
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return err
+	}
+	// Arial has the widths of Liberation Sans, where an SVG image finds none.
+	const one, more = "font-family:Liberation Sans;", "font-family:Liberation Sans,Arial,sans-serif;"
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte(one), []byte(more)))
 	return err
+}
+
+// pdf mends what vgpdf writes wrongly: text beyond ASCII, which is in Windows-1252
+// there, and the colours of areas, which it multiplies by their alpha.
+type pdf struct{ *vgpdf.Canvas }
+
+func (c pdf) FillString(f font.Face, at vg.Point, text string) {
+	text, _ = encoding.ReplaceUnsupported(charmap.Windows1252.NewEncoder()).String(text)
+	c.Canvas.FillString(f, at, text)
+}
+
+func (c pdf) SetColor(clr color.Color) {
+	if clr == nil {
+		clr = ink
+	}
+
+	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(clr).(color.NRGBA)))
+}
+
+// straight is a colour whose RGBA is not multiplied by alpha.
+type straight color.NRGBA
+
+func (s straight) RGBA() (r, g, b, a uint32) {
+	return uint32(s.R) * 0x101, uint32(s.G) * 0x101, uint32(s.B) * 0x101, uint32(s.A) * 0x101
 }
 
 // Save writes a plot to a file in the format of its extension, .png, .svg or

@@ -2,7 +2,9 @@ package figure_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -282,7 +284,7 @@ func TestColours(t *testing.T) {
 
 // The extension decides what a file holds.
 func TestSave(t *testing.T) {
-	p, err := figure.Regret([]*sim.Result{three("a")}, figure.Options{})
+	p, err := figure.Regret([]*sim.Result{three("a"), three("b")}, figure.Options{Title: "a ± b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,6 +297,18 @@ func TestSave(t *testing.T) {
 		if data, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), begins) {
 			t.Errorf("%s: %v, it begins with %.8q", name, err, data)
 		}
+	}
+	// The PDF file has ± in Windows-1252, and no colour multiplied by its alpha.
+	file, _ := os.ReadFile(filepath.Join(dir, "a.PDF"))
+	var page []byte
+	for _, stream := range bytes.Split(file, []byte("stream\n")) {
+		if r, err := zlib.NewReader(bytes.NewReader(stream)); err == nil {
+			text, _ := io.ReadAll(r)
+			page = append(page, text...)
+		}
+	}
+	if !bytes.Contains(page, []byte("(a \xb1 b)")) || !bytes.Contains(page, []byte("0.835 0.369 0.000 rg")) || bytes.Contains(page, []byte("0.122 0.055 0.000 rg")) {
+		t.Errorf("the PDF file has the page\n%s", page)
 	}
 	for _, name := range []string{"a.jpg", "a", "a.png/b.png"} {
 		if err := figure.Save(p, filepath.Join(dir, name), figure.Width, figure.Height); err == nil {

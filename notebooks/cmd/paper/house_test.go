@@ -21,8 +21,8 @@ import (
 // Some are above what was planned. The files of saved policies are envs's (78
 // lines), and so are the warnings of what cannot be learned (127). envtest holds the Chain (214 lines), and its suites check padding,
 // probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it. figure has its own scales, for those of plot overflow. kernel
-// limits what a cell may show.
+// and saves all of it. figure has its own scales and mends PDF files, for those of
+// plot overflow and lose colours. kernel limits what a cell may show.
 var budgets = map[string]int{
 	"envs":                938,  // 750 planned
 	"envs/envtest":        850,  // 550 planned
@@ -35,7 +35,7 @@ var budgets = map[string]int{
 	"baselines":           900,
 	"baselines/neural":    550,
 	"notebooks/paper":     1700,
-	"notebooks/figure":    845, // 800 planned
+	"notebooks/figure":    885, // 800 planned
 	"notebooks/nb":        350,
 	"notebooks/cmd/paper": 900,
 	"notebooks/submit":    350,
