@@ -79,6 +79,24 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 	return nil
 }
 
+// Player plays an algorithm in a problem, one run a seed.
+type Player func(ctx context.Context, problem envs.Problem, problemSeeds []uint64,
+	algorithm envs.Algorithm, policySeeds []uint64, steps int, rec Recorder) error
+
+// PlayRuns is a Player by Play.
+func PlayRuns(ctx context.Context, problem envs.Problem, problemSeeds []uint64,
+	algorithm envs.Algorithm, policySeeds []uint64, steps int, rec Recorder) error {
+	env, err := problem.New(problemSeeds)
+	if err != nil {
+		return err
+	}
+	policy, err := algorithm.New(problem.Spec(), policySeeds)
+	if err != nil {
+		return err
+	}
+	return Play(ctx, env, policy, steps, rec)
+}
+
 func runError(run int, format string, args ...any) error {
 	return &envs.RunError{Run: run, Err: fmt.Errorf(format, args...)}
 }

@@ -35,6 +35,9 @@ type Options struct {
 	// plays; default, both 0: all. At most Runs shards have something to do.
 	Shard, Shards int
 
+	// Player plays the runs, as PlayRuns does; default: PlayRuns.
+	Player Player
+
 	// Progress is called a few times a second and once at the end, by one
 	// goroutine at a time. It may be nil.
 	Progress func(Status)
@@ -423,13 +426,9 @@ func (j *job) simulate(stack runs, steps int, curves *Curves, rec Recorder) (err
 				j.Name, j.entry.Name, where, step, err, j.result.Algorithm)
 		}
 	}()
-	env, err := j.Problem.New(j.ProblemSeeds(stack.first, stack.n))
-	if err != nil {
-		return err
+	play := j.Player
+	if play == nil {
+		play = PlayRuns
 	}
-	policy, err := j.entry.Algorithm.New(j.Problem.Spec(), j.PolicySeeds(stack.first, stack.n))
-	if err != nil {
-		return err
-	}
-	return Play(j.ctx, env, policy, steps, rec)
+	return play(j.ctx, j.Problem, j.ProblemSeeds(stack.first, stack.n), j.entry.Algorithm, j.PolicySeeds(stack.first, stack.n), steps, rec)
 }

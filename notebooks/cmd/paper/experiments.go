@@ -23,7 +23,6 @@ import (
 	"github.com/contextrec/contextrec/notebooks/figure"
 	"github.com/contextrec/contextrec/notebooks/nb"
 	"github.com/contextrec/contextrec/notebooks/paper"
-	"github.com/contextrec/contextrec/pgcr"
 )
 
 // experiments are those of these names in this order, or all of them, on the data
@@ -119,13 +118,17 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 // play runs an experiment under a progress bar, where there is a terminal, or else
 // with a line every 10 seconds, and prints how it ended.
 func (p *program) play(ctx context.Context, e sim.Experiment) error {
-	if _, err := pgcr.OpenBackend(""); err != nil { // once, not in every entry
+	player, err := p.player() // says once, not in every entry, what is wrong with the backend
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "%d runs of %d steps of %d algorithms\n", e.Runs, e.Steps, len(e.Entries))
 	opt, bar := paper.Options(), nb.Bar()
 	began, wrote := time.Now(), time.Now()
 	opt.Workers, opt.Shard, opt.Shards, opt.Fresh = p.workers, p.part, p.parts, p.fresh
+	if opt.Player = player; player != nil {
+		opt.Backend += ", on the device what can be"
+	}
 	var stale []string
 	opt.Progress = func(st sim.Status) {
 		stale = st.Stale

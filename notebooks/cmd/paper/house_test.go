@@ -26,7 +26,7 @@ import (
 var budgets = map[string]int{
 	"envs":                938,  // 750 planned
 	"envs/envtest":        850,  // 550 planned
-	"envs/sim":            1095, // 1,000 planned; it has the interval that was in paper and figure too, and notices changed code
+	"envs/sim":            1115, // 1,000 planned; it has the interval that was in paper and figure too, notices changed code, and lets others play
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         900,
@@ -37,7 +37,7 @@ var budgets = map[string]int{
 	"notebooks/paper":     1700,
 	"notebooks/figure":    885, // 800 planned
 	"notebooks/nb":        350,
-	"notebooks/cmd/paper": 900,
+	"notebooks/cmd/paper": 955, // 900 planned, without -device
 	"notebooks/submit":    350,
 	"notebooks/kernel":    665, // 650 planned
 	"docker":              200,

@@ -32,6 +32,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -58,6 +59,7 @@ type program struct {
 	data          string  // folder of the KKBox files; "": synthetic data
 	scale         float64 // 0: not given
 	workers       int
+	device        string // auto, on or off
 	shard         string // part/parts
 	part, parts   int    // 1 to parts; 0: all
 	fresh         bool   // play again what is stored
@@ -121,6 +123,7 @@ func (p *program) commands() *cobra.Command {
 			flags.Float64Var(&p.scale, "scale", 0, "fraction of the steps (default: "+scales[c.Name()]+")")
 		}
 		if c.Name() == "run" || c.Name() == "reproduce" {
+			flags.StringVar(&p.device, "device", "auto", "loops on the device: auto (with XLA), on or off")
 			flags.IntVar(&p.workers, "workers", 0, "runs at the same time (default: the number of CPUs)")
 		}
 		if c.Name() == "run" {
@@ -139,6 +142,9 @@ func (p *program) check(cmd *cobra.Command) (err error) {
 	}
 	if p.workers < 0 {
 		return fmt.Errorf("-workers is %d, want at least 1", p.workers)
+	}
+	if !slices.Contains([]string{"", "auto", "on", "off"}, p.device) {
+		return fmt.Errorf("-device is %q, want auto, on or off", p.device)
 	}
 	if p.shard != "" {
 		if n, err := fmt.Sscanf(p.shard+" ", "%d/%d ", &p.part, &p.parts); n != 2 || err != nil || p.part < 1 || p.part > p.parts {

@@ -30,6 +30,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"run toy-linear -scale 0":          "-scale is 0",
 		"run toy-linear --scale=-1":        "-scale is -1",
 		"run toy-linear -scale much":       "scale",
+		"run toy-linear -device cuda":      `-device is "cuda"`,
 		"run toy-linear -workers -1":       "-workers is -1",
 		"run toy-linear -shard 3/2":        `-shard is "3/2"`,
 		"run toy-linear -shard 1/2x":       `-shard is "1/2x"`,

@@ -1,0 +1,125 @@
+//go:build xla
+
+package ondevice_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/gomlx/go-xla/compute/xla"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/envtest"
+	"github.com/contextrec/contextrec/pgcr"
+	"github.com/contextrec/contextrec/pgcr/ondevice"
+)
+
+// recorded is what happened in all steps.
+type recorded struct {
+	actions, rewards, regrets []float64
+}
+
+func (c *recorded) Record(step int, tr envs.Transition, regret []float64) {
+	for r, action := range tr.Actions {
+		c.actions, c.rewards = append(c.actions, float64(action)), append(c.rewards, float64(tr.Reward[r]))
+	}
+	c.regrets = append(c.regrets, regret...)
+}
+
+// The loop makes the decisions of the host's loop, and has their rewards and regrets.
+// Where rounding parts a run, at its first other decision the agent's uniform number is
+// near the bound between both actions; what comes after that is not compared.
+func TestXLADecisions(t *testing.T) {
+	seeds := []uint64{1, 2}
+	for name, c := range map[string]struct {
+		config  pgcr.Config
+		problem envs.Problem
+		steps   int // more than a chunk and, but for one, not whole chunks
+	}{
+		"one layer":  {pgcr.Config{Hidden: []int{6}, BatchSize: 16}, envs.Linear{Dim: 8}, 2000},
+		"two layers": {pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, Dropout: .3, Greed: pgcr.Greed{Rate: .01}}, envs.Mixed{Dim: 8}, 600},
+		"own sets":   {pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300}, envs.Bernoulli{Dim: 8}, 2000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got recorded
+			if err := ondevice.Play(t.Context(), c.problem, seeds, ondevice.PGCR(c.config), seeds, c.steps, &got); err != nil {
+				t.Fatal(err)
+			}
+			env, err := c.problem.New(seeds)
+			policy, err2 := c.config.New(c.problem.Spec(), seeds)
+			if err := errors.Join(err, err2); err != nil {
+				t.Fatal(err)
+			}
+			m := c.problem.Spec().Candidates
+			actions, law, expected := make([]int, 2), make([]float64, 2*m), make([]float64, 2*m)
+			act := []*rand.Rand{envs.NewRand(1, "pgcr/act"), envs.NewRand(2, "pgcr/act")}
+			var parted [2]bool
+			for step := range c.steps {
+				obs := env.Observe()
+				env.(envs.Oracle).ExpectedRewards(expected)
+				err := errors.Join(policy.(envs.Probable).Probabilities(law, obs), policy.Act(actions, obs))
+				out, err2 := env.Step(actions)
+				if err := errors.Join(err, err2, policy.Update(envs.Transition{Observation: obs, Actions: actions, Outcome: out})); err != nil {
+					t.Fatal(err)
+				}
+				for r, action := range actions {
+					at, u, set := 2*step+r, act[r].Float64(), expected[r*m:][:m]
+					if other := int(got.actions[at]); !parted[r] && other != action {
+						parted[r] = true
+						bound := 0.0
+						for _, p := range law[r*m:][:max(action, other)] {
+							bound += p
+						}
+						t.Logf("step %d, run %d: the host chooses %d, the device %d; the bound is %v, the uniform number %v", step, r, action, other, bound, u)
+						if c.config.Dropout > 0 || math.Abs(bound-u) > .01 {
+							t.Error("this is no near tie")
+						}
+					}
+					if !parted[r] && (got.rewards[at] != float64(out.Reward[r]) || got.regrets[at] != slices.Max(set)-set[action]) {
+						t.Fatalf("step %d, run %d: reward %v and regret %v, the host has %v and %v", step, r, got.rewards[at], got.regrets[at], out.Reward[r], slices.Max(set)-set[action])
+					}
+				}
+			}
+		})
+	}
+}
+
+// varied offers sets of 1 or 2 of 2 candidates.
+type varied struct{ envs.Linear }
+
+func (v varied) New(seeds []uint64) (envs.Environment, error) {
+	return envs.FromLaw(v.Spec(), seeds, func(uint64) envs.Law {
+		return envs.Law{
+			Offer:    func(_ []float32, rng *rand.Rand) int { return 1 + rng.IntN(2) },
+			Reward:   func([]float32, *rand.Rand) float64 { return 0 },
+			Expected: func([]float32) float64 { return 0 },
+		}
+	})
+}
+
+func TestXLAUnsupported(t *testing.T) {
+	for want, c := range map[string]struct {
+		config  pgcr.Config
+		problem envs.Problem
+		steps   int
+	}{
+		"have a state":             {pgcr.Config{}, envtest.Chain{}, 10},
+		"vary in size":             {pgcr.Config{}, varied{}, 10},
+		"other than one update":    {pgcr.Config{UpdateEvery: 2}, envs.Linear{}, 10},
+		"all 200 candidates would": {pgcr.Config{}, envs.Linear{Candidates: 200}, 10},
+		"the history of 1 runs":    {pgcr.Config{}, envs.Linear{}, 100_000_000},
+	} {
+		err := ondevice.Play(t.Context(), c.problem, []uint64{1}, ondevice.PGCR(c.config), []uint64{1}, c.steps, &recorded{})
+		if reason := ondevice.Unsupported(""); !errors.As(err, &reason) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want an Unsupported with %q", err, want)
+		}
+	}
+	err := ondevice.Play(t.Context(), envs.Linear{}, []uint64{1}, ondevice.PGCR{ActorRate: -1}, []uint64{1}, 10, &recorded{})
+	if err == nil || !strings.Contains(err.Error(), "ActorRate is -1") {
+		t.Errorf("error %v", err)
+	}
+}

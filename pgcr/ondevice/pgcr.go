@@ -1,0 +1,152 @@
+package ondevice
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// PGCR is the algorithm of package pgcr, and with Resamples pgcr.OwnSets vanilla policy gradient.
+type PGCR pgcr.Config
+
+// agent is a live PGCR.
+type agent struct {
+	config        pgcr.Config // with the defaults filled in
+	m             int         // candidates
+	actor, critic *pgcr.Parameters
+	streams       []agentStreams
+
+	uniform                        *input[float64] // [R]
+	actMask, updateMask            *input[float32] // [R, 1, H]
+	steps                          *input[int32]   // [R, B]
+	places                         *input[int32]   // [R, B*M]; of the contexts of the batch
+	sets                           *input[int32]   // [R, N, B*M], see pgcr.Batch; nil where N is 1
+	actKappa, updateKappa, updates *input[float32] // []
+}
+
+// agentStreams are those of a pgcr.Agent.
+type agentStreams struct{ act, actMask, batch, batchMask, resample *rand.Rand }
+
+func (a PGCR) player(spec envs.Spec, seeds []uint64, backend compute.Backend) (player, error) {
+	a.Backend = backend
+	if _, err := pgcr.Config(a).New(spec, seeds); err != nil { // validates
+		return nil, err
+	}
+	text, err := json.Marshal(pgcr.Config(a)) // fills in the defaults
+	if err != nil {
+		return nil, err
+	}
+	p := &agent{m: spec.Candidates}
+	if err := json.Unmarshal(text, &p.config); err != nil {
+		return nil, err
+	}
+	c, runs := p.config, len(seeds)
+	if c.UpdateEvery > 1 || c.UpdatesPerStep > 1 {
+		return nil, Unsupported("other than one update a step")
+	}
+	network := pgcr.Network{Dim: spec.Dim, Hidden: c.Hidden}
+	p.actor = pgcr.NewParameters(network, c.InitScale, seeds, "pgcr/actor")
+	network.Bias = true
+	p.critic = pgcr.NewParameters(network, c.InitScale, seeds, "pgcr/critic")
+	for _, seed := range seeds {
+		source := func(role string) *rand.Rand { return envs.NewRand(seed, "pgcr/"+role) }
+		p.streams = append(p.streams, agentStreams{source("act"), source("act-dropout"), source("replay"), source("update-dropout"), source("resample")})
+	}
+	units := c.Hidden[len(c.Hidden)-1]
+	p.uniform = newInput[float64](runs)
+	p.actMask, p.updateMask = newInput[float32](runs, 1, units), newInput[float32](runs, 1, units)
+	p.steps, p.places = newInput[int32](runs, c.BatchSize), newInput[int32](runs, c.BatchSize*p.m)
+	if c.Resamples > 1 {
+		p.sets = newInput[int32](runs, c.Resamples, c.BatchSize*p.m)
+	}
+	p.actKappa, p.updateKappa, p.updates = newInput[float32](), newInput[float32](), newInput[float32]()
+	return p, nil
+}
+
+func (p *agent) networks() []*pgcr.Parameters { return []*pgcr.Parameters{p.actor, p.critic} }
+
+func (p *agent) inputs() []array {
+	all := []array{p.uniform, p.actMask, p.updateMask, p.steps, p.places, p.actKappa, p.updateKappa, p.updates}
+	if p.sets != nil {
+		all = append(all, p.sets)
+	}
+	return all
+}
+
+// draw draws what an Agent draws at step t.
+func (p *agent) draw(k, t, steps int) {
+	c, runs, width := p.config, len(p.streams), p.config.BatchSize*p.m
+	for r, s := range p.streams {
+		p.uniform.at(k)[r] = s.act.Float64()
+		drop(part(p.actMask.at(k), r, runs), c.Dropout, s.actMask)
+		drop(part(p.updateMask.at(k), r, runs), c.Dropout, s.batchMask)
+		drawn := part(p.steps.at(k), r, runs)
+		past(drawn, r*steps, t, c.Capacity, s.batch)
+		for n := range c.Resamples { // none of OwnSets
+			for i, from := range s.resample.Perm(width) {
+				if n == 0 { // the contexts are put together in this order
+					part(p.places.at(k), r, runs)[i] = drawn[from/p.m]*int32(p.m) + int32(from%p.m)
+					from = i
+				}
+				if p.sets != nil {
+					part(part(p.sets.at(k), r, runs), n, c.Resamples)[i] = int32(r*width + from)
+				}
+			}
+		}
+	}
+	p.actKappa.at(k)[0], p.updateKappa.at(k)[0] = float32(c.Greed.At(int64(t))), float32(c.Greed.At(int64(t+1)))
+	p.updates.at(k)[0] = float32(t + 1)
+}
+
+// drop draws a mask of Actor-Dropout.
+func drop(mask []float32, rate float64, rng *rand.Rand) {
+	for i := range mask {
+		mask[i] = float32(1 / (1 - rate))
+		if rate > 0 && rng.Float64() < rate {
+			mask[i] = 0
+		}
+	}
+}
+
+func (p *agent) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
+	actor, uniform, mask, kappa := states[0], in[0], in[1], in[5]
+	scores := actor.Network.Forward(actor.Params, contexts, mask)
+	probabilities := ConvertDType(pgcr.Probabilities(scores, kappa), dtypes.Float64) // (13)
+	// The first candidate with which they sum to more than the uniform number.
+	below := LessOrEqual(CumSum(probabilities, -1), InsertAxes(uniform, -1))
+	return MinScalar(ReduceSum(ConvertDType(below, dtypes.Int32), -1), float64(p.m-1))
+}
+
+func (p *agent) update(states []pgcr.State, h history, in []*Node) []pgcr.State {
+	c, g := p.config, in[0].Graph()
+	steps, places, kappa, updates := in[3], in[4], in[6], in[7]
+	runs, b := steps.Shape().Dimensions[0], c.BatchSize
+	chosen := h.chosen(steps)
+	if c.Resamples == pgcr.OwnSets { // the chosen candidate stands first
+		action := InsertAxes(h.actions(steps), -1)
+		candidate := Iota(g, shapes.Make(dtypes.Int32, runs, b, p.m), -1)
+		first := Equal(candidate, ZerosLike(candidate))
+		candidate = Where(Equal(candidate, action), ZerosLike(candidate), candidate)
+		candidate = Where(first, BroadcastToDims(action, runs, b, p.m), candidate)
+		places = Reshape(Add(InsertAxes(MulScalar(steps, p.m), -1), candidate), runs, b*p.m)
+	}
+	n := max(c.Resamples, 1)
+	batch := pgcr.Batch{
+		Contexts: h.contexts(places), Chosen: h.contexts(chosen), Reward: h.rewards(chosen), Mask: in[2],
+		Sets: Reshape(Iota(g, shapes.Make(dtypes.Int32, runs*b*p.m), 0), runs, 1, b*p.m), Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, p.m)),
+		Ready: Ones(g, shapes.Make(dtypes.Float32, runs, b)), UnweightedCritic: c.UnweightedCritic,
+		Kappa: kappa, ActorRate: Scalar(g, dtypes.Float32, c.ActorRate), CriticRate: Scalar(g, dtypes.Float32, c.CriticRate), Updates: updates,
+	}
+	if n > 1 {
+		batch.Sets = in[8]
+	}
+	actor, critic, _ := pgcr.Update(states[0], states[1], batch)
+	return []pgcr.State{actor, critic}
+}

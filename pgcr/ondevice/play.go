@@ -1,0 +1,121 @@
+package ondevice
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/gomlx/compute"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// Unsupported says why something cannot be played on the device.
+type Unsupported string
+
+func (u Unsupported) Error() string { return "no loop on the device: " + string(u) }
+
+// Recorder is called after each step, as that of package sim. The contexts of the transition are
+// left out.
+type Recorder interface {
+	Record(step int, tr envs.Transition, regret []float64)
+}
+
+// Algorithm is what can be played: PGCR or Value.
+type Algorithm interface {
+	// player validates the settings and returns the live algorithm of one run a seed.
+	player(spec envs.Spec, seeds []uint64, backend compute.Backend) (player, error)
+}
+
+// Play plays an algorithm in a problem for some steps, one run a seed, in chunks of one call of the
+// device each. The backend is that of pgcr.OpenBackend("") and has to be XLA.
+//
+// Where anything stands against that, the error is an Unsupported, and nothing was recorded. Other
+// errors are those of sim.Play. It stops before the next chunk when ctx is cancelled.
+func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Algorithm, policySeeds []uint64, steps int, rec Recorder) error {
+	backend, err := pgcr.OpenBackend("")
+	if err != nil {
+		return err
+	}
+	if backend.Name() != "xla" {
+		return Unsupported(fmt.Sprintf("the backend is %s, a loop with gradients needs XLA", backend.Name()))
+	}
+	p, err := a.player(problem.Spec(), policySeeds, backend)
+	if err != nil {
+		return err
+	}
+	s := sizes{spec: problem.Spec(), runs: len(policySeeds), steps: steps}
+	if s.chunk, err = s.choose(p); err != nil {
+		return err
+	}
+	s.steps = (steps + s.chunk - 1) / s.chunk * s.chunk // there is room for whole chunks
+	w, err := newWorld(problem, problemSeeds, s)
+	if err != nil {
+		return err
+	}
+	prog, err := newProgram(backend, p, s)
+	if err != nil {
+		return err
+	}
+	for done := 0; done < steps; done += s.chunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(s.chunk, steps-done)
+		if err := w.draw(n); err != nil {
+			if done > 0 { // too late for the host
+				err = fmt.Errorf("ondevice: after %d steps: %v", done, err)
+			}
+			return err
+		}
+		for k := range n {
+			p.draw(k, done+k, s.steps)
+		}
+		actions, err := prog.run(done, n, w)
+		if err := cmp.Or(err, prog.finite(done+n)); err != nil {
+			return err
+		}
+		for k := range n {
+			tr, regret := w.outcome(k, done+k, actions)
+			rec.Record(done+k+1, tr, regret)
+		}
+	}
+	return nil
+}
+
+// sizes are what the shapes of a program are made of.
+type sizes struct {
+	spec               envs.Spec
+	runs, steps, chunk int
+}
+
+const (
+	mostHistory = 4 << 30  // bytes of all runs
+	mostInputs  = 64 << 20 // bytes of a chunk
+	mostChunk   = 500      // steps, after which progress is shown and an interrupt is seen
+)
+
+// choose returns the number of steps of a chunk and makes room for its inputs, or says why there are
+// none.
+func (s sizes) choose(p player) (chunk int, err error) {
+	m, d := s.spec.Candidates, s.spec.Dim+1
+	switch history := s.runs * s.steps * m * d * 4; {
+	case s.spec.State > 0:
+		return 0, Unsupported("contexts have a state, which depends on what is chosen")
+	case m > 100:
+		return 0, Unsupported(fmt.Sprintf("the rewards of all %d candidates would have to be drawn", m))
+	case history > mostHistory || s.runs*s.steps*m > math.MaxInt32:
+		return 0, Unsupported(fmt.Sprintf("the history of %d runs of %d steps has %d MiB", s.runs, s.steps, history>>20))
+	}
+	bytes := s.runs * m * (d + 1) * 4
+	for _, in := range p.inputs() {
+		bytes += in.bytes()
+	}
+	chunk = max(1, min(mostChunk, mostInputs/bytes, s.steps))
+	for _, in := range p.inputs() {
+		in.allocate(chunk)
+	}
+	return chunk, nil
+}

@@ -1,0 +1,120 @@
+package ondevice
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// world draws what happens in a chunk of steps. It has M environments of the same seeds, and always
+// chooses the i-th candidate in the i-th, which so tells that candidate's reward.
+type world struct {
+	sizes
+	copies  []envs.Environment
+	actions [][]int // of each
+
+	contexts, rewards []float32   // [R, K*M, D+1] and [R, K*M]
+	regret            [][]float64 // [K] of [R*M], of each candidate; nil where there is no Oracle
+}
+
+func newWorld(problem envs.Problem, seeds []uint64, s sizes) (*world, error) {
+	w := &world{sizes: s}
+	for i := range s.spec.Candidates {
+		env, err := problem.New(seeds)
+		if err != nil {
+			return nil, err
+		}
+		w.copies, w.actions = append(w.copies, env), append(w.actions, slices.Repeat([]int{i}, s.runs))
+	}
+	if env := w.copies[0]; env.Observe().Session != nil {
+		return nil, Unsupported("the problem has sessions, whose contexts depend on what is chosen")
+	}
+	places := s.runs * s.chunk * s.spec.Candidates
+	w.contexts, w.rewards = make([]float32, places*(s.spec.Dim+1)), make([]float32, places)
+	if _, ok := w.copies[0].(envs.Oracle); ok {
+		for range s.chunk {
+			w.regret = append(w.regret, make([]float64, s.runs*s.spec.Candidates))
+		}
+	}
+	return w, nil
+}
+
+// draw draws n steps.
+func (w *world) draw(n int) error {
+	for k := range n {
+		if err := w.step(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) step(k int) error {
+	m, d := w.spec.Candidates, w.spec.Dim
+	obs := w.copies[0].Observe()
+	if err := obs.Finite(); err != nil {
+		return err
+	}
+	if obs.Sizes != nil {
+		return Unsupported("candidate sets vary in size")
+	}
+	for r := range w.runs {
+		rows := part(part(w.contexts, r, w.runs), k, w.chunk)
+		for i := range m {
+			row := part(rows, i, m)
+			copy(row, obs.Context(r, i))
+			row[d] = 1 // carries the bias of the first layer
+		}
+	}
+	if w.regret != nil {
+		expected := w.regret[k]
+		w.copies[0].(envs.Oracle).ExpectedRewards(expected)
+		for r := range w.runs {
+			set := part(expected, r, w.runs)
+			best := slices.Max(set)
+			for i := range set {
+				set[i] = best - set[i]
+			}
+		}
+	}
+	for i, env := range w.copies {
+		if !slices.Equal(env.Observe().Contexts, obs.Contexts) {
+			return Unsupported("contexts depend on what is chosen")
+		}
+		out, err := env.Step(w.actions[i])
+		if err != nil {
+			return err
+		}
+		for r, reward := range out.Reward {
+			if reward-reward != 0 {
+				return &envs.RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v", i, reward)}
+			}
+			part(part(w.rewards, r, w.runs), k, w.chunk)[i] = reward
+		}
+	}
+	return nil
+}
+
+// tensors are the contexts and rewards of the chunk.
+func (w *world) tensors() (contexts, rewards *tensors.Tensor) {
+	places := w.chunk * w.spec.Candidates
+	return tensors.FromFlatDataAndDimensions(w.contexts, w.runs, places, w.spec.Dim+1), tensors.FromFlatDataAndDimensions(w.rewards, w.runs, places)
+}
+
+// outcome is what step k of the chunk came to, whose actions stand at step t of all.
+func (w *world) outcome(k, t int, all []int32) (tr envs.Transition, regret []float64) {
+	m := w.spec.Candidates
+	tr.Runs, tr.Candidates, tr.Dim = w.runs, m, w.spec.Dim
+	for r := range w.runs {
+		action := int(all[r*w.steps+t])
+		tr.Actions = append(tr.Actions, action)
+		tr.Reward = append(tr.Reward, part(part(w.rewards, r, w.runs), k, w.chunk)[action])
+		if w.regret != nil {
+			regret = append(regret, w.regret[k][r*m+action])
+		}
+	}
+	return tr, regret
+}
