@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -56,6 +57,11 @@ func looped(algorithm envs.Algorithm) ondevice.Algorithm {
 	case neural.VanillaPG:
 		a.Resamples = pgcr.OwnSets
 		return ondevice.PGCR(a)
+	case neural.Greedy, neural.EpsilonGreedy:
+		v := ondevice.Value{} // of the same fields, with the defaults filled in
+		if text, err := json.Marshal(a); err == nil && json.Unmarshal(text, &v) == nil {
+			return v
+		}
 	}
 	return nil
 }

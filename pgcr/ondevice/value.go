@@ -1,0 +1,106 @@
+package ondevice
+
+import (
+	"math/rand/v2"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// Value is neural.EpsilonGreedy, and with Epsilon 0 neural.Greedy, whose settings it has. All are to
+// be given.
+type Value struct {
+	Hidden                []int
+	Rate, InitScale       float64
+	BatchSize             int
+	UpdateEvery, Capacity int
+	Epsilon               float64
+}
+
+// value is a live Value.
+type value struct {
+	Value
+	runs    int
+	network *pgcr.Parameters
+	streams []struct{ act, batch *rand.Rand }
+
+	explored *input[int32]   // [R]; the candidate that is chosen at random, or -1
+	tie      *input[int32]   // [R, M]; which of 1, 2, ... M equally good candidates is chosen
+	steps    *input[int32]   // [R, B]
+	updates  *input[float32] // []
+}
+
+func (a Value) player(spec envs.Spec, seeds []uint64, _ compute.Backend) (player, error) {
+	if a.UpdateEvery != 1 {
+		return nil, Unsupported("other than one update a step")
+	}
+	p := &value{Value: a, runs: len(seeds), explored: newInput[int32](len(seeds)), tie: newInput[int32](len(seeds), spec.Candidates),
+		steps: newInput[int32](len(seeds), a.BatchSize), updates: newInput[float32]()}
+	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}, a.InitScale, seeds, "neural/value")
+	for _, seed := range seeds {
+		p.streams = append(p.streams, struct{ act, batch *rand.Rand }{envs.NewRand(seed, "neural/act"), envs.NewRand(seed, "neural/replay")})
+	}
+	return p, nil
+}
+
+func (p *value) networks() []*pgcr.Parameters { return []*pgcr.Parameters{p.network} }
+
+func (p *value) inputs() []array { return []array{p.explored, p.tie, p.steps, p.updates} }
+
+// draw draws what a neural.Policy draws at step t. How many candidates are equally good is known on
+// the device alone, so the draw among them is made for every number of them.
+func (p *value) draw(k, t, steps int) {
+	for r, s := range p.streams {
+		explored, ties := &p.explored.at(k)[r], part(p.tie.at(k), r, p.runs)
+		if *explored = -1; p.Epsilon > 0 && s.act.Float64() < p.Epsilon {
+			*explored = int32(s.act.IntN(len(ties)))
+		} else {
+			one := s.act.Uint64()
+			for i := range ties {
+				source := again(one)
+				ties[i] = int32(rand.New(&source).IntN(i + 1))
+			}
+		}
+		past(part(p.steps.at(k), r, p.runs), r*steps, t, p.Capacity, s.batch)
+	}
+	p.updates.at(k)[0] = float32(t + 1)
+}
+
+// again is a source that begins with a number that was drawn elsewhere. Another one is needed with a
+// probability of M/2^32.
+type again uint64
+
+func (a *again) Uint64() uint64 {
+	now := uint64(*a)
+	*a = again(now*6364136223846793005 + 1)
+	return now
+}
+
+func (p *value) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
+	explored, ties := in[0], in[1]
+	values := states[0].Network.Forward(states[0].Params, contexts, nil)
+	best := ConvertDType(Equal(values, ReduceAndKeep(values, ReduceMax, -1)), dtypes.Int32)
+	// The candidate before which as many of the best stand as the draw for their number says.
+	number := ReduceAndKeep(best, ReduceSum, -1)
+	m := values.Shape().Dimensions[1]
+	index := Iota(values.Graph(), best.Shape(), -1)
+	drawn := ReduceAndKeep(Mul(ties, ConvertDType(Equal(AddScalar(index, 1), number), dtypes.Int32)), ReduceSum, -1)
+	rank := AddScalar(CumSum(best, -1), -1)
+	chosen := Mul(best, ConvertDType(Equal(rank, drawn), dtypes.Int32))
+	greedy := MinScalar(ReduceSum(Mul(index, chosen), -1), float64(m-1))
+	return Where(GreaterOrEqual(explored, ZerosLike(explored)), explored, greedy)
+}
+
+func (p *value) update(states []pgcr.State, h history, in []*Node) []pgcr.State {
+	g, steps, updates, s := in[0].Graph(), in[2], in[3], states[0]
+	chosen, ready := h.chosen(steps), Ones(g, shapes.Make(dtypes.Float32, steps.Shape().Dimensions...))
+	values := s.Network.Forward(s.Params, h.contexts(chosen), nil)
+	loss := pgcr.CriticLoss(ready, h.rewards(chosen), values) // (17)
+	s, _ = s.Descend(loss, Scalar(g, dtypes.Float32, p.Rate), updates, ready)
+	return []pgcr.State{s}
+}
