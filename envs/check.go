@@ -34,8 +34,9 @@ func Check(p Problem) (warnings []string, err error) {
 // cannot be learned from them, or not by default settings, with remedies: rewards
 // and features that are far from 1 in size or have outliers, features that are
 // constant or the same for all candidates, sets of one candidate. It is silent on
-// all else. It stops after some millions of features.
-func CheckSteps(spec Spec, steps iter.Seq[Transition]) (warnings []string) {
+// all else. It stops after some millions of features. Without names, features are
+// counted from 0.
+func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warnings []string) {
 	const far, outlier, most = 20, 100, 1 << 22
 	rewards, features, same := sizes{}, make([]sizes, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
 	sets, single := 0, 0
@@ -75,16 +76,20 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition]) (warnings []string) {
 		groups[group] = append(groups[group], fmt.Sprintf(format, args...))
 	}
 	for j := range features {
+		name := fmt.Sprint(j)
+		if j < len(names) {
+			name = names[j]
+		}
 		typical, largest := features[j].typical()
 		if features[j].constant && j >= spec.State {
-			add(0, "%d", j)
+			add(0, "%s", name)
 		} else if same[j] && j >= spec.State && single < sets {
-			add(1, "%d", j)
+			add(1, "%s", name)
 		}
 		if largest > outlier*typical {
-			add(2, "%d (up to %.3g, where %.3g is typical)", j, largest, typical)
+			add(2, "%s (up to %.3g, where %.3g is typical)", name, largest, typical)
 		} else if typical > far || typical < 1./far && typical > 0 {
-			add(3, "%d (%.3g)", j, typical)
+			add(3, "%s (%.3g)", name, typical)
 		}
 	}
 	for i, text := range []string{

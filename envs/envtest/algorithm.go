@@ -245,6 +245,7 @@ func (c algorithmChecks) refusals() {
 		{"too many features", d + 1, d, func(tr *envs.Transition) { tr.Dim++ }},
 		{"too few contexts", 3*m*d - 1, m, func(tr *envs.Transition) { tr.Contexts = tr.Contexts[1:] }},
 		{"too large a size", m + 1, m, func(tr *envs.Transition) { tr.Sizes = []int32{1, int32(m + 1), 1} }},
+		{"too few codes", 2, 3 * m, func(tr *envs.Transition) { tr.Codes = &envs.Codes{Items: make([]int32, 2)} }},
 		{"too few actions", 2, 3, func(tr *envs.Transition) { tr.Actions = tr.Actions[1:] }},
 		// The others are nothing to Act.
 		{"an action beyond the set", m, m - 1, func(tr *envs.Transition) { tr.Sizes, tr.Actions[1] = nil, m }},
@@ -252,7 +253,7 @@ func (c algorithmChecks) refusals() {
 		{"too many discounts", 4, 3, func(tr *envs.Transition) { tr.Discount = make([]float32, 4) }},
 	} {
 		refuses("Update with "+bad.what, bad.got, bad.wanted, func() { c.spoiled(false, bad.spoil) })
-		if i < 6 {
+		if i < 7 {
 			refuses("Act with "+bad.what, bad.got, bad.wanted, func() { c.spoiled(true, bad.spoil) })
 		}
 	}

@@ -30,6 +30,16 @@ func (l *Log) Spec() envs.Spec {
 	return envs.Spec{Candidates: l.Candidates, Dim: len(l.Features)}
 }
 
+// Check returns warnings of what cannot be learned from the log, with remedies, as envs.CheckSteps
+// does. Of a long log it looks at decisions that are evenly spaced.
+func (l *Log) Check() []string {
+	every := 1 + len(l.Decisions)*l.Candidates*len(l.Features)>>22
+	return envs.CheckSteps(l.Spec(), func(yield func(envs.Transition) bool) {
+		for i := 0; i < len(l.Decisions) && yield(l.step(l.Decisions[i], 1)); i += every {
+		}
+	}, l.Features...)
+}
+
 // Split returns the first part of the log, that fraction of its decisions, rounded, and the rest:
 // one to learn from and one to be judged by. Users who come more than once are in both parts, so an
 // estimate says how a policy serves the users that it has learned from, and not how it serves new

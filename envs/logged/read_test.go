@@ -2,6 +2,7 @@ package logged_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -82,6 +83,18 @@ func TestReadWarnings(t *testing.T) {
 		if !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q: warnings %q, want %s", rows, got, want)
 		}
+	}
+}
+
+// A log warns by the names of its columns of what cannot be learned from it.
+func TestLogCheck(t *testing.T) {
+	rows := "decision,chosen,reward,propensity,price,age\n"
+	for i := range 100 {
+		rows += fmt.Sprintf("%d,1,%d,.5,%de18,%d\n%d,0,,,%de18,%d\n", i, i%2, 100+i%7, i%3, i, 50+i%5, i%3)
+	}
+	warnings := read(t, rows, logged.Format{}).Check()
+	if text := strings.Join(warnings, "; "); len(warnings) != 2 || !strings.HasPrefix(text, "1 of 2 features are the same for all candidates of a set") || !strings.Contains(text, ": age") || !strings.Contains(text, ": price (1e+20)") {
+		t.Errorf("warnings %q", warnings)
 	}
 }
 

@@ -72,6 +72,7 @@ type Status struct {
 	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
 	Reward     float64  // their mean reward a step so far
 	Stale      []string // names of entries with stored results of other code; all entries are played again
+	Warnings   []string // of envs.Check; nil where nothing has to be played
 }
 
 // Run plays all entries that the store does not hold yet, or all of them if it holds
@@ -110,6 +111,9 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		for _, stack := range j.stacks {
 			units = append(units, func() { j.play(stack) })
 		}
+	}
+	if len(units) > 0 && s.check != "" { // the problem itself does not fail
+		s.status.Warnings, _ = envs.Check(e.Problem)
 	}
 	parallel(workers, len(units), func(i int) { units[i]() })
 	s.shown = time.Time{}

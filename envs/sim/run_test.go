@@ -52,6 +52,19 @@ func names(all map[string]string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// What is played comes with the warnings about its problem, what is stored with none.
+func TestWarnings(t *testing.T) {
+	e, dir, last := lesson(), t.TempDir(), sim.Status{}
+	e.Problem = envs.Linear{RewardNoise: 1e5}
+	opt := sim.Options{Progress: func(st sim.Status) { last = st }}
+	if run(t, e, dir, opt); len(last.Warnings) != 1 || !strings.HasPrefix(last.Warnings[0], "rewards are of the size") {
+		t.Errorf("warnings %q", last.Warnings)
+	}
+	if run(t, e, dir, opt); last.Warnings != nil {
+		t.Errorf("warnings %q of what is stored", last.Warnings)
+	}
+}
+
 // Files are the same byte for byte however the runs are shared out.
 func TestSameResult(t *testing.T) {
 	dir := t.TempDir()

@@ -30,9 +30,9 @@ import (
 func Run(e sim.Experiment) []*sim.Result {
 	opt := paper.Options()
 	update, erase := newBar()
-	var stale []string
+	var last sim.Status
 	opt.Progress = func(st sim.Status) {
-		stale = st.Stale
+		last = st
 		update(st)
 	}
 	results, err := e.Scale(Scale(e)).Run(Context(), Store(), opt)
@@ -41,8 +41,11 @@ func Run(e sim.Experiment) []*sim.Result {
 		err = fmt.Errorf("interrupted; entries that are finished are kept in the store: %w", err)
 	}
 	Check(err)
-	if stale != nil {
-		Text("stored results of other code, so all were played again: " + strings.Join(stale, ", "))
+	if last.Stale != nil {
+		Text("stored results of other code, so all were played again: " + strings.Join(last.Stale, ", "))
+	}
+	if last.Warnings != nil {
+		Text("warnings about the problem: " + strings.Join(last.Warnings, "; "))
 	}
 	return results
 }

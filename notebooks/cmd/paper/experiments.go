@@ -129,9 +129,9 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 	if opt.Player = player; player != nil {
 		opt.Backend += ", on the device what can be"
 	}
-	var stale []string
+	var last sim.Status
 	opt.Progress = func(st sim.Status) {
-		stale = st.Stale
+		last = st
 		bar(st)
 		if !p.terminal && time.Since(wrote) > 10*time.Second {
 			wrote = time.Now()
@@ -143,8 +143,11 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 	if p.terminal {
 		fmt.Fprint(p.stderr, "\r\x1b[K") // the bar of a run that did not end
 	}
-	if stale != nil {
-		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(stale, ", "))
+	if last.Stale != nil {
+		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(last.Stale, ", "))
+	}
+	if last.Warnings != nil {
+		fmt.Fprintf(p.stdout, "warnings about the problem: %s\n", strings.Join(last.Warnings, "; "))
 	}
 	if p.parts > 0 && err == nil && len(results) < len(e.Entries) {
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)

@@ -24,8 +24,8 @@ import (
 // and saves all of it. figure has its own scales and mends PDF files, for those of
 // plot overflow and lose colours. kernel limits what a cell may show.
 var budgets = map[string]int{
-	"envs":                938,  // 750 planned
-	"envs/envtest":        850,  // 550 planned
+	"envs":                943,  // 750 planned
+	"envs/envtest":        851,  // 550 planned
 	"envs/sim":            1115, // 1,000 planned; it has the interval that was in paper and figure too, notices changed code, and lets others play
 	"envs/online":         200,
 	"envs/kkbox":          1900,
