@@ -146,8 +146,8 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 	if last.Stale != nil {
 		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(last.Stale, ", "))
 	}
-	if last.Warnings != nil {
-		fmt.Fprintf(p.stdout, "warnings about the problem: %s\n", strings.Join(last.Warnings, "; "))
+	for _, w := range last.Warnings {
+		fmt.Fprintln(p.stdout, "warning:", w)
 	}
 	if p.parts > 0 && err == nil && len(results) < len(e.Entries) {
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)
