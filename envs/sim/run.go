@@ -31,8 +31,8 @@ type Options struct {
 	// stopped loses the stacks that it has not finished.
 	Stack int
 
-	// Shard, 1 to Shards, is the share of each entry's runs that this process
-	// plays; default, both 0: all. At most Runs shards have something to do.
+	// Shard, 1 to Shards, is the share of the runs that this process plays, where the
+	// first runs of all entries come before the second ones; default, both 0: all.
 	Shard, Shards int
 
 	// Player plays the runs, as PlayRuns does; default: PlayRuns.
@@ -90,13 +90,12 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &session{Experiment: e, Store: store, Options: opt, stop: stop}
-	i, of := max(opt.Shard, 1), max(opt.Shards, 1)
-	s.share.first = e.Runs * (i - 1) / of
-	s.share.n = e.Runs*i/of - s.share.first
+	i, of, all := max(opt.Shard, 1), max(opt.Shards, 1), e.Runs*len(e.Entries)
+	s.share = runs{all * (i - 1) / of, all*i/of - all*(i-1)/of}
 	workers := cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
-	s.Stack = cmp.Or(opt.Stack, min((s.share.n+workers-1)/workers, 20))
+	s.Stack = cmp.Or(opt.Stack, min((s.share.n-1)/(len(e.Entries)*workers)+1, 20))
 	s.Version, s.Backend = strings.Join(strings.Fields(opt.Version), " "), strings.Join(strings.Fields(opt.Backend), " ")
-	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(len(e.Entries)) * int64(s.share.n) * int64(e.Steps)}
+	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(s.share.n) * int64(e.Steps)}
 	s.check = s.problemCheck(running)
 	jobs := make([]*job, len(e.Entries))
 	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, i) })
@@ -154,7 +153,7 @@ type session struct {
 	Experiment
 	Store
 	Options
-	share runs                    // that this process plays
+	share runs                    // that this process plays; number Entries*r+k is run r of entry k
 	check string                  // Result.Check, as the code makes it
 	stop  context.CancelCauseFunc // stops all jobs
 
@@ -222,9 +221,9 @@ func (j *job) forget() {
 
 // divide puts into stacks what is missing of this process's share.
 func (j *job) divide() {
-	s := j.session
+	s, all := j.session, len(j.Entries)
 	served := int64(0)
-	for run := s.share.first; run < s.share.first+s.share.n; run++ {
+	for run := (s.share.first + all - 1 - j.index) / all; run*all+j.index < s.share.first+s.share.n; run++ {
 		last := len(j.stacks) - 1
 		switch {
 		case j.result.Reward[run] != nil:

@@ -99,14 +99,20 @@ func TestSameResult(t *testing.T) {
 	}
 }
 
-// Shards that run at the same time leave the same files.
+// Shards that run at the same time leave the same files, and there may be as many as
+// runs of all entries.
 func TestShardsAtOnce(t *testing.T) {
 	dir, alone := t.TempDir(), t.TempDir()
 	run(t, lesson(), alone, sim.Options{})
 	var wg sync.WaitGroup
-	for shard := range 5 {
+	for shard := range 40 {
 		wg.Go(func() {
-			if _, err := lesson().Run(context.Background(), sim.Store{Dir: dir}, sim.Options{Shard: shard + 1, Shards: 5}); err != nil {
+			opt := sim.Options{Shard: shard + 1, Shards: 40, Progress: func(s sim.Status) {
+				if want := int64(lesson().Steps); s.Total != want {
+					t.Errorf("shard %d of 40 plays %d run-steps, want those of one run, %d", shard+1, s.Total, want)
+				}
+			}}
+			if _, err := lesson().Run(context.Background(), sim.Store{Dir: dir}, opt); err != nil {
 				t.Error(err)
 			}
 		})

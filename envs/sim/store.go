@@ -19,7 +19,7 @@ import (
 //	<Dir>/<experiment>/<entry>-<8 hex digits of the settings>.csv
 //
 // and the parts of one that is not finished beside it in a folder that ends in
-// ".parts". Files that are damaged, or hold something else than their name says,
+// ".parts", as runs-<first>-<last>.part. Files that are damaged, or hold something else than their name says,
 // are errors that name file and line, and are not overwritten.
 type Store struct{ Dir string }
 
@@ -55,6 +55,12 @@ func (s Store) Results(experiment string) (results []*Result, err error) {
 		}
 	}
 	return results, err
+}
+
+// Path is the file of an entry's result, which need not be there.
+func (s Store) Path(e Experiment, n Entry) (string, error) {
+	r, err := e.head(n)
+	return s.path(&r), err
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)

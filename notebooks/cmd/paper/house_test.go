@@ -26,7 +26,7 @@ import (
 var budgets = map[string]int{
 	"envs":                943,  // 750 planned
 	"envs/envtest":        851,  // 550 planned
-	"envs/sim":            1115, // 1,000 planned; it has the interval that was in paper and figure too, notices changed code, and lets others play
+	"envs/sim":            1123, // 1,000 planned; it has the interval that was in paper and figure too, notices changed code, and lets others play
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         900,
