@@ -298,6 +298,10 @@ func TestSave(t *testing.T) {
 			t.Errorf("%s: %v, it begins with %.8q", name, err, data)
 		}
 	}
+	var narrow bytes.Buffer // half of 4.8 inches: all has half the size
+	if err := figure.Write(&narrow, "svg", 2.4*vg.Inch, 2*vg.Inch, 1, p); err != nil || !strings.Contains(narrow.String(), "scale(0.5,0.5)") || !strings.Contains(narrow.String(), "sans-serif") {
+		t.Errorf("a narrow page: %v, it begins with %.300s", err, narrow.String())
+	}
 	// The PDF file has ± in Windows-1252, and no colour multiplied by its alpha.
 	file, _ := os.ReadFile(filepath.Join(dir, "a.PDF"))
 	var page []byte
