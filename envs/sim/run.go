@@ -22,59 +22,6 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Options say how results come about, never what they are.
-type Options struct {
-	Workers int // how many goroutines play; default: the CPUs that Go may use
-
-	// Stack is how many runs a worker steps together and keeps as one part;
-	// default: an even share of the runs a worker, at most 20. A process that is
-	// stopped loses the stacks that it has not finished.
-	Stack int
-
-	// Shard, 1 to Shards, is the share of the runs that this process plays, where the
-	// first runs of all entries come before the second ones; default, both 0: all.
-	Shard, Shards int
-
-	// Player plays the runs, as PlayRuns does; default: PlayRuns.
-	Player Player
-
-	// Progress is called a few times a second and once at the end, by one
-	// goroutine at a time. It may be nil.
-	Progress func(Status)
-
-	// Fresh plays all entries again, whatever is stored. It does not go with shards,
-	// of which the second would forget what the first has played.
-	Fresh bool
-
-	Version string // for the header of the result files
-	Backend string // likewise
-}
-
-func (o Options) validate() error {
-	if o.Workers < 0 || o.Stack < 0 || o.Shards < 0 || o.Shard < min(o.Shards, 1) || o.Shard > o.Shards {
-		return fmt.Errorf("sim: Options has Workers %d, Stack %d, Shard %d of Shards %d, want no negative number, and a Shard from 1 to Shards or 0 of 0",
-			o.Workers, o.Stack, o.Shard, o.Shards)
-	}
-	if o.Fresh && o.Shards > 0 {
-		return errors.New("sim: Options has Fresh with Shards: remove the results, then play the shards")
-	}
-	return nil
-}
-
-// Status is a snapshot of a running experiment. Run-steps are steps times runs,
-// of this process's share.
-type Status struct {
-	Experiment string
-	Entry      string   // that advanced last; "" before any did
-	Done       int64    // run-steps finished, those from the store included
-	Total      int64    // run-steps in all; Done stays below when an entry fails
-	Served     int64    // run-steps of Done that came from the store
-	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
-	Reward     float64  // their mean reward a step so far
-	Stale      []string // names of entries with stored results of other code; all entries are played again
-	Warnings   []string // of envs.Check; nil where nothing has to be played
-}
-
 // Run plays all entries that the store does not hold yet, or all of them if it holds
 // one from other code, and returns the finished results in the order of Entries.
 // Without an error these are all, or with shards, all whose other shards are finished.
@@ -93,7 +40,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	i, of, all := max(opt.Shard, 1), max(opt.Shards, 1), e.Runs*len(e.Entries)
 	s.share = runs{all * (i - 1) / of, all*i/of - all*(i-1)/of}
 	workers := cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
-	s.Stack = cmp.Or(opt.Stack, min((s.share.n-1)/(len(e.Entries)*workers)+1, 20))
+	s.Stack = cmp.Or(opt.Stack, min((s.share.n-1)/(len(e.Entries)*workers)+1, 5))
 	s.Version, s.Backend = strings.Join(strings.Fields(opt.Version), " "), strings.Join(strings.Fields(opt.Backend), " ")
 	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(s.share.n) * int64(e.Steps)}
 	s.check = s.problemCheck(running)
@@ -120,16 +67,22 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 
 	var results []*Result
 	var errs []error
+	kept := 0
 	for _, j := range jobs {
 		j.cancel()
+		kept += len(j.result.there())
+		os.Remove(j.parts(&j.result)) // if nothing was finished it is empty
 		if j.result.complete() == nil {
 			results = append(results, &j.result)
 		}
 		errs = append(errs, j.err)
 	}
-	if running.Err() != nil && (len(results) < len(jobs) || ctx.Err() == nil) {
-		errs = append(errs, fmt.Errorf("sim: experiment %q was stopped with %d of %d entries; the next Run goes on with what is kept in %s: %w",
-			e.Name, len(results), len(jobs), cmp.Or(store.Dir, "results"), cmp.Or(ctx.Err(), context.Cause(running))))
+	switch err := context.Cause(running); {
+	case err != nil && ctx.Err() == nil:
+		errs = append(errs, err)
+	case err != nil && len(results) < len(jobs):
+		errs = append(errs, fmt.Errorf("sim: experiment %q was stopped; %d of %d runs are kept in %s: %w",
+			e.Name, kept, e.Runs*len(jobs), cmp.Or(store.Dir, "results"), ctx.Err()))
 	}
 	return results, errors.Join(errs...)
 }
@@ -309,7 +262,7 @@ const replayed, checked, tolerance = 100, 10_000, 1e-5
 
 // problemCheck is the Check of results that are played now; "" where the problem fails.
 func (s *session) problemCheck(ctx context.Context) string {
-	j := &job{session: s, ctx: ctx, entry: Entry{Algorithm: inTurn{}}}
+	j := &job{session: &session{Experiment: s.Experiment}, ctx: ctx, entry: Entry{Algorithm: inTurn{}}} // without Options.Player
 	steps := min(s.Steps, checked)
 	curves := NewCurves(1, []int{steps})
 	if j.simulate(runs{0, 1}, steps, curves, curves) != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -154,7 +155,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	}})
 	results, err := e.Run(ctx, sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 3})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "0 of 1 entries") || results != nil {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "6 of 20 runs are kept") || results != nil {
 		t.Errorf("error %v and %d results", err, len(results))
 	}
 	begun.Store(0)
@@ -210,13 +211,15 @@ func TestStale(t *testing.T) {
 		if _, err := stopped.Run(ctx, store, sim.Options{Workers: 1, Progress: progress}); err == nil || last.Stale == nil || last.Served != 0 {
 			t.Errorf("%s: error %v, status %+v", name, err, last)
 		}
-		for _, r := range must(store.Results("lesson")) {
-			t.Errorf("%s: after an interrupt there is a result of %s", name, r.Entry)
+		for _, file := range must(os.ReadDir(filepath.Join(dir, "lesson"))) {
+			if !strings.HasSuffix(file.Name(), ".old") {
+				t.Errorf("%s: after an interrupt there is %s", name, file.Name())
+			}
 		}
 		for shard := range 2 {
-			have := run(t, changed, dir, sim.Options{Progress: progress, Shard: shard + 1, Shards: 2})
-			if last.Stale != nil || len(have) != 2*shard {
-				t.Errorf("%s: %d results, status %+v", name, len(have), last)
+			have := run(t, changed, dir, sim.Options{Progress: progress, Shard: shard + 1, Shards: 2, Stack: 10})
+			if parts := must(store.Parts("lesson")); last.Stale != nil || len(have) != 2*shard || len(parts) != 2-2*shard {
+				t.Errorf("%s: %d results, %d parts, status %+v", name, len(have), len(parts), last)
 			}
 		}
 		have := run(t, changed, dir, sim.Options{Progress: progress})
@@ -242,6 +245,29 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// Progress in lines says what was stored, and that code has changed.
+func TestPrintProgress(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		habit float64
+		want  string
+	}{
+		{0, "^lesson: done in .* s; 0 % was stored\n$"},
+		{0, "^lesson: done in .* s; 100 % was stored\n$"},
+		{1, "^lesson: stored results of other code, so all are played again: student\nlesson: done in .* s; 0 % was stored\n$"},
+	} {
+		var text strings.Builder
+		progress := sim.PrintProgress(&text)
+		var last sim.Status
+		run(t, with(student{Rate: 0.1, Habit: test.habit}), dir, sim.Options{Progress: func(s sim.Status) { last = s }})
+		progress(last)
+		progress(last)
+		if !regexp.MustCompile(test.want).MatchString(text.String()) {
+			t.Errorf("%s\nwant %s", text.String(), test.want)
+		}
+	}
 }
 
 // Fresh plays again what is there, and keeps the old result under another name.
@@ -310,8 +336,8 @@ func TestNotWritable(t *testing.T) {
 			os.WriteFile(blocked, nil, 0o666)
 		}
 	}})
-	results, err := e.Run(t.Context(), sim.Store{Dir: dir}, sim.Options{Workers: 1})
-	if err == nil || !strings.Contains(err.Error(), "sim: writing "+blocked) || len(results) != 1 {
+	results, err := e.Run(t.Context(), sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 20})
+	if err == nil || !strings.HasPrefix(err.Error(), "sim: writing "+blocked) || len(results) != 1 {
 		t.Errorf("error %v and %d results, want the result and the file's name", err, len(results))
 	}
 	// Nothing more is begun when a part cannot be written.

@@ -314,7 +314,7 @@ func TestRun(t *testing.T) {
 
 func TestRunIsInterrupted(t *testing.T) {
 	o := run(t, "interrupted run", "PAPER_SCALE=1", "PAPER_OUT="+t.TempDir())
-	if o.status != 1 || !strings.Contains(o.stderr, "interrupted; entries that are finished are kept") {
+	if o.status != 1 || !strings.Contains(o.stderr, "runs are kept in") {
 		t.Errorf("status %d, stderr %q; want 1 and that it was interrupted", o.status, o.stderr)
 	}
 }

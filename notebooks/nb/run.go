@@ -38,7 +38,7 @@ func Run(e sim.Experiment) []*sim.Result {
 	results, err := e.Scale(Scale(e)).Run(Context(), Store(), opt)
 	erase()
 	if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("interrupted; entries that are finished are kept in the store: %w", err)
+		err = fmt.Errorf("interrupted: %w", err)
 	}
 	Check(err)
 	if last.Stale != nil {
@@ -51,17 +51,12 @@ func Run(e sim.Experiment) []*sim.Result {
 }
 
 // Scale is the fraction of an experiment's steps that Run plays: the environment
-// variable PAPER_SCALE, or else as much as a reader waits for, 2,000 steps, and 500
-// where contexts have more than 100 features. A value that is not a positive number
-// fails the cell.
+// variable PAPER_SCALE, or else [paper.ShortScale], for which a reader waits. A value
+// that is not a positive number fails the cell.
 func Scale(e sim.Experiment) float64 {
 	text := os.Getenv("PAPER_SCALE")
 	if text == "" {
-		steps := 2_000.0
-		if e.Problem != nil && e.Problem.Spec().Dim > 100 {
-			steps = 500
-		}
-		return min(1, steps/float64(e.Steps))
+		return paper.ShortScale(e)
 	}
 	scale, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(scale > 0) || math.IsInf(scale, 1) {

@@ -129,7 +129,7 @@ func (e evidence) claim(row int, statement, source string, parts ...Part) Claim 
 		c.Setting = fmt.Sprintf("%d runs of %d steps", r.Runs, r.Steps)
 		if r.Steps < e.declared.Steps {
 			c.Setting += fmt.Sprintf(", %.3g %% of %d", 100*float64(r.Steps)/float64(e.declared.Steps), e.declared.Steps)
-			if c.Verdict != NotRun {
+			if c.Verdict != NotRun && c.Verdict != partlyRun {
 				c.Verdict = TooShort
 			}
 		}

@@ -73,11 +73,11 @@ func TestLinearClaim(t *testing.T) {
 	judge(t, 1, paper.Undecided, nil, plain(e, "PGCR", 115, 135, 120, 130), ucb, thompson, greedy)
 	// One refuted part refutes the claim, whatever the others are.
 	judge(t, 1, paper.NotReproduced, nil, good, ucb, plain(e, "Thompson", 90, 91, 89, 90))
-	judge(t, 1, paper.NotRun, nil, good, ucb, thompson)
+	judge(t, 1, "partly run", nil, good, ucb, thompson)
 	// Other seeds are other problems: there are no pairs.
 	other := plain(e, "epsilon-greedy", 500, 520, 480, 500)
 	other.Seed++
-	c = judge(t, 1, paper.NotRun, nil, good, ucb, thompson, other)
+	c = judge(t, 1, "partly run", nil, good, ucb, thompson, other)
 	if text := c.Parts[2].Evidence; !strings.Contains(text, "different settings") {
 		t.Errorf("other seeds: %s", text)
 	}
@@ -104,7 +104,7 @@ func TestPairs(t *testing.T) {
 	if want := "PGCR - GLM-UCB: -10.0 [-12.6, -7.4], lower in 4 of 4 runs"; !strings.HasSuffix(c.Parts[0].Evidence, want) {
 		t.Errorf("the evidence is %q, want %q at its end", c.Parts[0].Evidence, want)
 	}
-	c = judge(t, 9, paper.NotRun, nil, pgcr, plain(e, "vanilla PG", 30, 40, 50, 7000))
+	c = judge(t, 9, "partly run", nil, pgcr, plain(e, "vanilla PG", 30, 40, 50, 7000))
 	if want := "toy-mixed: PGCR 250, vanilla PG 1780 (median 45); "; !strings.HasPrefix(c.Parts[2].Evidence, want) {
 		t.Errorf("the evidence is %q, want %q", c.Parts[2].Evidence, want)
 	}

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -65,6 +66,7 @@ const (
 	Undecided     Verdict = "undecided"
 	TooShort      Verdict = "too short to judge" // fewer steps were played than the claim is about
 	NotRun        Verdict = "not run"            // results are missing
+	partlyRun     Verdict = "partly run"         // some parts are judged, and results of others are missing
 	Note          Verdict = ""                   // a number beside a claim, of which nothing is claimed
 )
 
@@ -100,9 +102,13 @@ func (i Interval) within(low, high float64) Verdict {
 func conclude(parts []Part) Verdict {
 	for _, v := range []Verdict{NotReproduced, NotRun, Undecided, Reproduced} {
 		for _, p := range parts {
-			if p.Verdict == v {
-				return v
+			if p.Verdict != v {
+				continue
 			}
+			if v == NotRun && slices.ContainsFunc(parts, func(p Part) bool { return p.Verdict == Undecided || p.Verdict == Reproduced }) {
+				return partlyRun
+			}
+			return v
 		}
 	}
 	return NotRun

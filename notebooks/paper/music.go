@@ -53,6 +53,16 @@ func UsualScale(e sim.Experiment) float64 {
 	return 1
 }
 
+// ShortScale is the fraction that notebooks and paper reproduce play unless another
+// one is asked for: 2,000 steps, and 500 where contexts have more than 100 features.
+func ShortScale(e sim.Experiment) float64 {
+	steps := 2_000.0
+	if e.Problem != nil && e.Problem.Spec().Dim > 100 {
+		steps = 500
+	}
+	return min(1, steps/float64(e.Steps))
+}
+
 // Episode is over how many steps rewards are averaged in a figure of a run of that
 // many steps: the paper's 10,000, or a twentieth of the steps where that is less.
 func Episode(steps int) int { return min(10_000, max(1, steps/20)) }

@@ -2,20 +2,23 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/kkbox/sevenzip"
@@ -32,8 +35,12 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 	var known []string
 	for i, e := range all {
 		known = append(known, e.Name)
+		all[i].Runs = cmp.Or(p.runs, e.Runs)
+		if p.seedGiven {
+			all[i].Seed = p.seed
+		}
 		if p.data != "" {
-			all[i] = paper.WithData(e, kkbox.Source{Folder: p.data, Unpacker: sevenzip.Unpacker{}})
+			all[i] = paper.WithData(all[i], p.source())
 		}
 	}
 	if len(names) == 0 {
@@ -61,27 +68,59 @@ func (p *program) names(least int) cobra.PositionalArgs {
 	}
 }
 
+func (p *program) source() kkbox.Source {
+	return kkbox.Source{Folder: p.data, Unpacker: sevenzip.Unpacker{}}
+}
+
 func (p *program) store() sim.Store { return sim.Store{Dir: filepath.Join(p.out, "results")} }
 
 func (p *program) list(*cobra.Command, []string) error {
 	all, errs := p.experiments(nil)
-	var rows [][]string
+	const row = "%-19s %4v %8v  %s\n"
+	fmt.Fprintf(p.stdout, row, "experiment", "runs", "steps", "stored")
 	for _, e := range all {
 		results, err := paper.Stored(p.store(), e)
-		errs = errors.Join(errs, err)
-		stored := "-"
+		stored, partsErr := p.parted(e)
+		errs = errors.Join(errs, err, partsErr)
 		if len(results) > 0 {
-			stored = fmt.Sprintf("%d of %d, %d steps", len(results), len(e.Entries), results[0].Steps)
+			stored = append([]string{fmt.Sprintf("%d of %d algorithms, %d steps", len(results), len(e.Entries), results[0].Steps)}, stored...)
 		}
-		var names []string
-		for _, entry := range e.Entries {
-			names = append(names, entry.Name)
+		fmt.Fprintf(p.stdout, row, e.Name, e.Runs, e.Steps, cmp.Or(strings.Join(stored, "; "), "-"))
+		line := " "
+		for i, entry := range e.Entries {
+			if len(line)+len(entry.Name) > 97 {
+				fmt.Fprintln(p.stdout, line)
+				line = " "
+			}
+			if line += " " + entry.Name; i < len(e.Entries)-1 {
+				line += ";"
+			}
 		}
-		rows = append(rows, []string{e.Name, fmt.Sprint(e.Runs), fmt.Sprint(e.Steps), stored, strings.Join(names, "; ")})
+		fmt.Fprintln(p.stdout, line)
 	}
-	writeTable(p.stdout, []string{"experiment", "runs", "steps", "stored", "algorithms"}, rows)
 	p.next("run "+all[0].Name+" -scale 0.1", "lab")
 	return errs
+}
+
+// parted says how many runs of an experiment there are in parts, for each number of
+// steps.
+func (p *program) parted(e sim.Experiment) (said []string, err error) {
+	parts, err := p.store().Parts(e.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	runs := map[int]int{}
+	for _, part := range parts {
+		for _, curve := range part.Reward {
+			if curve != nil && part.Runs == e.Runs && part.Seed == e.Seed {
+				runs[part.Steps]++
+			}
+		}
+	}
+	for _, steps := range slices.Sorted(maps.Keys(runs)) {
+		said = append(said, fmt.Sprintf("parts: %d of %d runs, %d steps", runs[steps], e.Runs*len(e.Entries), steps))
+	}
+	return said, err
 }
 
 // writeTable prints columns of text.
@@ -100,31 +139,44 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var sections []section
+	complete := true
 	for _, e := range experiments {
-		scale := p.scale
-		if scale == 0 {
-			scale = paper.UsualScale(e)
-		}
-		sections = append(sections, section{e.Name, func() error { return p.play(cmd.Context(), e.Scale(scale)) }})
+		scaled := e.Scale(cmp.Or(p.scale, paper.UsualScale(e)))
+		sections = append(sections, section{e.Name, func() error {
+			results, err := p.play(cmd.Context(), scaled)
+			complete = complete && len(results) == len(e.Entries)
+			return err
+		}})
 	}
 	if err := p.inTurn(cmd.Context(), sections); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\nThe results are in %s\n", p.store().Dir)
-	p.next("plot "+strings.Join(args, " "), "table")
+	if complete {
+		p.next("plot "+strings.Join(args, " "), "table")
+	} else {
+		p.next("list") // of what is there
+	}
 	return nil
 }
 
 // play runs an experiment under a progress bar, where there is a terminal, or else
 // with a line every 10 seconds, and prints how it ended.
-func (p *program) play(ctx context.Context, e sim.Experiment) error {
+func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, error) {
 	player, err := p.player() // says once, not in every entry, what is wrong with the backend
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if p.data != "" && paper.IsMusic(e) {
+		if _, err := p.source().MarshalJSON(); err != nil { // which would be said in many words
+			return nil, err
+		}
 	}
 	fmt.Fprintf(p.stdout, "%d runs of %d steps of %d algorithms\n", e.Runs, e.Steps, len(e.Entries))
-	opt, bar := paper.Options(), nb.Bar()
-	began, wrote := time.Now(), time.Now()
+	opt, show := paper.Options(), sim.PrintProgress(p.stderr)
+	if p.terminal {
+		show = nb.Bar()
+	}
 	opt.Workers, opt.Shard, opt.Shards, opt.Fresh = p.workers, p.part, p.parts, p.fresh
 	if opt.Player = player; player != nil {
 		opt.Backend += ", on the device what can be"
@@ -132,22 +184,20 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 	var last sim.Status
 	opt.Progress = func(st sim.Status) {
 		last = st
-		bar(st)
-		if !p.terminal && time.Since(wrote) > 10*time.Second {
-			wrote = time.Now()
-			left := time.Since(began).Seconds() * float64(st.Total-st.Done) / float64(max(1, st.Done-st.Served))
-			fmt.Fprintf(p.stderr, "%3.0f %%  %.0f s left  %s  regret %.1f  reward %.3g a step\n", 100*float64(st.Done)/float64(st.Total), left, st.Entry, st.Regret, st.Reward)
-		}
+		show(st)
 	}
 	results, err := e.Run(ctx, p.store(), opt)
 	if p.terminal {
 		fmt.Fprint(p.stderr, "\r\x1b[K") // the bar of a run that did not end
 	}
-	if last.Stale != nil {
-		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(last.Stale, ", "))
-	}
 	for _, w := range last.Warnings {
 		fmt.Fprintln(p.stdout, "warning:", w)
+	}
+	switch {
+	case last.Stale != nil:
+		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(last.Stale, ", "))
+	case last.Served > 0:
+		fmt.Fprintf(p.stdout, "%.0f %% was stored; run -fresh plays all again\n", 100*float64(last.Served)/float64(last.Total))
 	}
 	if p.parts > 0 && err == nil && len(results) < len(e.Entries) {
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)
@@ -160,7 +210,14 @@ func (p *program) play(ctx context.Context, e sim.Experiment) error {
 		header, rows := table(results)
 		writeTable(p.stdout, header, rows)
 	}
-	return err
+	return results, err
+}
+
+// figures are the flags of plot.
+type figures struct {
+	format string
+	only   []string // names of entries; nil: all
+	width  float64  // in inches
 }
 
 func (p *program) plot(_ *cobra.Command, args []string) error {
@@ -182,6 +239,12 @@ func (p *program) draw(names []string) error {
 			loadErr = errors.Join(loadErr, fmt.Errorf("nothing is stored of %s in %s: %s run %s makes results", e.Name, p.store().Dir, self, e.Name))
 		}
 		err = errors.Join(err, loadErr)
+		if only := p.figures.only; only != nil && len(results) > 0 {
+			results = slices.DeleteFunc(results, func(r *sim.Result) bool { return !slices.Contains(only, r.Entry) })
+			if len(results) < len(only) && len(names) > 0 {
+				err = errors.Join(err, fmt.Errorf("%s has no results of all of these: %s; %s list names its algorithms", e.Name, strings.Join(only, "; "), self))
+			}
+		}
 		if len(results) == 0 {
 			continue
 		}
@@ -190,7 +253,11 @@ func (p *program) draw(names []string) error {
 			err = errors.Join(err, p.save(e.Name)(figure.AverageReward(results, paper.Episode(results[0].Steps), opt)))
 		} else {
 			// Beside random choice the others would be one line on a linear axis.
-			err = errors.Join(err, p.save(e.Name)(figure.Regret(paper.Without(results, "random"), opt)), p.save(e.Name+"-loglog")(figure.RegretLogLog(results, opt)))
+			others := paper.Without(results, "random")
+			if len(others) == 0 {
+				others = results
+			}
+			err = errors.Join(err, p.save(e.Name)(figure.Regret(others, opt)), p.save(e.Name+"-loglog")(figure.RegretLogLog(results, opt)))
 		}
 		drawn++
 	}
@@ -203,9 +270,10 @@ func (p *program) draw(names []string) error {
 // save returns what writes a picture into the folder of figures and prints its path.
 func (p *program) save(name string) func(*plot.Plot, error) error {
 	return func(picture *plot.Plot, err error) error {
-		path := filepath.Join(p.out, "figures", name+".png")
+		path := filepath.Join(p.out, "figures", name+"."+cmp.Or(p.figures.format, "png"))
 		if err == nil {
-			err = figure.Save(picture, path, figure.Width, figure.Height)
+			width := vg.Length(cmp.Or(p.figures.width, float64(figure.Width/vg.Inch))) * vg.Inch
+			err = figure.Save(picture, path, width, width*figure.Height/figure.Width)
 		}
 		if err == nil {
 			fmt.Fprintln(p.stdout, path)

@@ -47,7 +47,7 @@ func (p *program) lab(cmd *cobra.Command, dir string, args []string) error {
 	if err := p.makeKernel(cmd.Context(), filepath.Join(kernels, "kernels", "gonb")); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "\n%s has the notebooks (%d copied now, the others were there), results go to %s\n", dir, made, p.out)
+	fmt.Fprintf(p.stdout, "\n%s has the notebooks (copied now: %d files; those that were there stay), results go to %s\n", dir, made, p.out)
 	fmt.Fprintf(p.stdout, "to keep a change: cp %s %s\n\n", filepath.Join(dir, "NAME.ipynb"), filepath.Join(p.root, "notebooks"))
 	args = append([]string{jupyter}, args...)
 	if os.Geteuid() == 0 {

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/signal"
@@ -37,6 +38,11 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/figure"
+	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
 func main() {
@@ -62,7 +68,11 @@ type program struct {
 	device        string // auto, on or off
 	shard         string // part/parts
 	part, parts   int    // 1 to parts; 0: all
-	fresh         bool   // play again what is stored
+	fresh         bool   // make again what is stored
+	runs          int    // 0: as declared
+	seed          uint64 // as declared where it was not given
+	seedGiven     bool
+	figures       figures
 }
 
 // command runs a command line and returns the exit status.
@@ -79,15 +89,15 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return 0
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "interrupted: what is finished is kept, and the same command goes on from there")
+		fmt.Fprintf(stderr, "interrupted %s\nthe same command goes on from there\n", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()))
 		return 130
 	case !p.started:
-		fmt.Fprintf(stderr, "error: %v\n%s help says how it is called\n", err, self)
+		fmt.Fprintf(stderr, "error: %v\n%s%s -h says how it is called\n", err, self, strings.TrimPrefix(cmd.CommandPath(), "paper"))
 		return 2
 	}
 	fmt.Fprintf(stderr, "error: %v\n", err)
@@ -101,7 +111,7 @@ func (p *program) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use: "paper", Short: "The experiments of Policy Gradients for Contextual Recommendations (Pan et al., WWW 2019)",
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.check(cmd) },
+		PersistentPreRunE: p.check,
 	}
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
@@ -115,33 +125,55 @@ func (p *program) commands() *cobra.Command {
 		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", Args: p.notebookNames, RunE: p.notebooks},
 		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
 	}
-	scales := map[string]string{"run": "1, and 0.01 of the music", "notebooks": "what gives 2,000 steps", "reproduce": fmt.Sprint(reproduceScale)}
+	short := fmt.Sprint(paper.ShortScale(paper.Linear()), " of toy problems")
+	scales := map[string]string{"run": "1, and 0.01 of the music", "notebooks": short + ", 500 steps of music", "reproduce": short}
 	for _, c := range commands {
-		flags := c.Flags()
+		flags, is := c.Flags(), func(names ...string) bool { return slices.Contains(names, c.Name()) }
 		flags.StringVar(&p.data, "data", os.Getenv("PAPER_DATA"), "folder of the KKBox files for the music experiments (default: synthetic data)")
 		if scales[c.Name()] != "" {
 			flags.Float64Var(&p.scale, "scale", 0, "fraction of the steps (default: "+scales[c.Name()]+")")
 		}
-		if c.Name() == "run" || c.Name() == "reproduce" {
+		if is("run", "reproduce") {
 			flags.StringVar(&p.device, "device", "auto", "loops on the device: auto (with XLA), on or off")
-			flags.IntVar(&p.workers, "workers", 0, "runs at the same time (default: the number of CPUs)")
+			flags.IntVar(&p.workers, "workers", 0, "stacks of runs at the same time (default: the number of CPUs)")
+			flags.BoolVar(&p.fresh, "fresh", false, "make all again, whatever is stored")
 		}
-		if c.Name() == "run" {
+		if takesRuns(c.Name()) {
+			flags.IntVar(&p.runs, "runs", 0, "independent runs of every algorithm (default: as declared)")
+			flags.Uint64Var(&p.seed, "seed", 0, "of the random numbers (default: as declared)")
+		}
+		if is("run") {
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
-			flags.BoolVar(&p.fresh, "fresh", false, "play all again, whatever is stored")
+		}
+		if is("plot") {
+			flags.StringVar(&p.figures.format, "format", "png", "png, svg or pdf")
+			flags.StringArrayVar(&p.figures.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
+			flags.Float64Var(&p.figures.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
 		}
 	}
 	root.AddCommand(append(commands, p.labCommand(), p.kernelCommand())...)
 	return root
 }
 
+// takesRuns reports whether a command is about runs that may be others than the
+// declared ones.
+func takesRuns(command string) bool {
+	return slices.Contains([]string{"run", "list", "plot", "table"}, command)
+}
+
 // check looks at the values of the flags and finds the folders.
-func (p *program) check(cmd *cobra.Command) (err error) {
+func (p *program) check(cmd *cobra.Command, args []string) (err error) {
 	if cmd.Flags().Changed("scale") && !(p.scale > 0 && p.scale < math.Inf(1)) {
 		return fmt.Errorf("-scale is %v, want a positive number", p.scale)
 	}
-	if p.workers < 0 {
-		return fmt.Errorf("-workers is %d, want at least 1", p.workers)
+	for name, value := range map[string]int{"workers": p.workers, "runs": p.runs} {
+		if cmd.Flags().Changed(name) && value < 1 {
+			return fmt.Errorf("-%s is %d, want at least 1", name, value)
+		}
+	}
+	p.seedGiven = cmd.Flags().Changed("seed")
+	if f := p.figures; cmd.Name() == "plot" && !(slices.Contains([]string{"png", "svg", "pdf"}, f.format) && f.width >= 1 && f.width <= 100) {
+		return fmt.Errorf("-format is %q and -width %v, want png, svg or pdf, and 1 to 100 inches", f.format, f.width)
 	}
 	if !slices.Contains([]string{"", "auto", "on", "off"}, p.device) {
 		return fmt.Errorf("-device is %q, want auto, on or off", p.device)
@@ -151,19 +183,49 @@ func (p *program) check(cmd *cobra.Command) (err error) {
 			return fmt.Errorf("-shard is %q, want i/n with i from 1 to n", p.shard)
 		}
 	}
+	experiments, err := p.experiments(nil)
+	if cmd.Name() == "run" {
+		experiments, err = p.experiments(args)
+	}
+	for _, e := range experiments {
+		if p.scale > 0 && p.scale*float64(e.Steps) < 10 {
+			return fmt.Errorf("-scale is %v, which is less than 10 of the %d steps of %s", p.scale, e.Steps, e.Name)
+		}
+		if runs := e.Runs * len(e.Entries); p.parts > runs {
+			return fmt.Errorf("-shard is %s, but %s has %d runs, which make no more parts", p.shard, e.Name, runs)
+		}
+	}
+	if err != nil {
+		return err
+	}
 	if p.fresh && p.parts > 0 {
 		return errors.New("-fresh does not go with -shard: remove the results, then play the shards")
 	}
 	if p.root, err = repository(); err != nil {
 		return err
 	}
-	var dataErr error
-	if p.data != "" {
-		p.data, dataErr = filepath.Abs(p.data)
+	p.out = cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out"))
+	for name, folder := range map[string]*string{"data": &p.data, "out": &p.out} {
+		if *folder == "" {
+			continue
+		}
+		if *folder, err = filepath.Abs(*folder); err != nil {
+			return err
+		}
+		info, err := os.Stat(*folder)
+		if err == nil && !info.IsDir() || err != nil && !(name == "out" && errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("-%s is %s, which is no folder (%v)", name, *folder, err)
+		}
 	}
-	p.out, err = filepath.Abs(cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out")))
-	p.started = err == nil && dataErr == nil
-	return cmp.Or(err, dataErr)
+	p.started = true
+	if slices.Contains([]string{"run", "plot", "table", "notebooks", "reproduce"}, cmd.Name()) {
+		try := filepath.Join(p.out, ".writable") // before hours of work
+		if err := sim.WriteFile(try, nil); err != nil {
+			return err
+		}
+		os.Remove(try)
+	}
+	return nil
 }
 
 // repository is the absolute path of this repository, in which the working
@@ -183,7 +245,17 @@ func repository() (string, error) {
 // has been made.
 func (p *program) next(commands ...string) {
 	for i, c := range commands {
-		if p.outGiven != "" {
+		if name, _, _ := strings.Cut(c, " "); takesRuns(name) {
+			if p.runs > 0 {
+				c += fmt.Sprint(" -runs ", p.runs)
+			}
+			if p.seedGiven {
+				c += fmt.Sprint(" -seed ", p.seed)
+			}
+		}
+		if strings.Contains(p.outGiven, " ") {
+			c += fmt.Sprintf(" -out %q", p.outGiven)
+		} else if p.outGiven != "" {
 			c += " -out " + p.outGiven
 		}
 		fmt.Fprintf(p.stdout, "%s %s %s\n", []string{"next:", "     "}[min(i, 1)], self, c)

@@ -22,7 +22,10 @@ func typed(ctx context.Context, args ...string) (status int, stdout, stderr stri
 }
 
 func TestWrongCommandLines(t *testing.T) {
-	out := t.TempDir()
+	out, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
 		"nonsense":                         `unknown command "nonsense"`,
 		"run":                              "say which experiments",
@@ -31,10 +34,20 @@ func TestWrongCommandLines(t *testing.T) {
 		"run toy-linear --scale=-1":        "-scale is -1",
 		"run toy-linear -scale much":       "scale",
 		"run toy-linear -device cuda":      `-device is "cuda"`,
+		"run toy-linear -scale 1e-9":       "less than 10 of the 20000 steps of toy-linear",
 		"run toy-linear -workers -1":       "-workers is -1",
+		"run toy-linear -workers 0":        "-workers is 0",
+		"run toy-linear -runs 0":           "-runs is 0",
+		"run toy-linear -shard 1/161":      "toy-linear has 160 runs",
+		"run toy-linear -fresh -shard 1/2": "-fresh does not go with -shard",
+		"run toy-linear -out " + file:      "-out is " + file,
+		"table -out " + file + "/below":    "-out is " + file,
+		"run music-state -data " + file:    "-data is " + file,
+		"plot -format gif":                 `-format is "gif"`,
+		"plot -width 0":                    "-width 0",
 		"run toy-linear -shard 3/2":        `-shard is "3/2"`,
 		"run toy-linear -shard 1/2x":       `-shard is "1/2x"`,
-		"plot toy-linear -scale 0.1":       "unknown flag: --scale",
+		"plot toy-linear -scale 0.1":       "unknown flag: --scale\n" + self + " plot -h",
 		"notebooks nonsense":               "known are: ",
 		"table toy-linear":                 "toy-linear",
 		"reproduce -out " + out + " extra": "extra",
@@ -51,21 +64,6 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 }
 
-func TestUnwritableOut(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	status, _, stderr := typed(t.Context(), "run", "toy-linear", "-scale", "0.0005", "-out", file)
-	if status != 1 || !strings.Contains(stderr, file) {
-		t.Errorf("status %d, stderr %q; want 1 and the name of the file", status, stderr)
-	}
-	status, _, stderr = typed(t.Context(), "plot", "toy-linear", "-out", t.TempDir())
-	if status != 1 || !strings.Contains(stderr, "nothing is stored of toy-linear") {
-		t.Errorf("status %d, stderr %q; want 1 and that nothing is stored", status, stderr)
-	}
-}
-
 // What a newcomer does with one experiment.
 func TestOneExperiment(t *testing.T) {
 	out := t.TempDir()
@@ -79,9 +77,19 @@ func TestOneExperiment(t *testing.T) {
 	step("toy-linear", "list")
 	step("next: "+self+" plot toy-linear -out "+out, "run", "toy-linear", "-scale", "0.0005")
 	step("10 steps", "list")
+	step("100 % was stored", "run", "toy-linear", "-scale", "0.0005")
+	step("of 8 algorithms\n  ", "run", "toy-linear", "-scale", "0.0005", "-fresh")
 	step("toy-linear-loglog.png", "plot", "toy-linear")
+	step("toy-linear.svg", "plot", "toy-linear", "-format", "svg", "-width", "4", "-only", "PGCR", "-only", "random")
 	step("linear", "table")
-	for _, made := range []string{"figures/toy-linear.png", "figures/toy-linear-loglog.png", "claims.md"} {
+	step("next: "+self+" plot toy-linear -runs 2 -seed 0 -out "+out, "run", "toy-linear", "-scale", "0.0005", "-runs", "2", "-seed", "0")
+	step("toy-linear             2", "list", "-runs", "2", "-seed", "0")
+	for _, line := range []string{"plot toy-bernoulli", "plot toy-linear -only nonsense"} {
+		if status, _, stderr := typed(t.Context(), append(strings.Fields(line), "-out", out)...); status != 1 || !strings.Contains(stderr, "list names") && !strings.Contains(stderr, "nothing is stored of toy-bernoulli") {
+			t.Errorf("%s: status %d, %s", line, status, stderr)
+		}
+	}
+	for _, made := range []string{"figures/toy-linear.png", "figures/toy-linear.svg", "figures/toy-linear-loglog.png", "claims.md"} {
 		if info, err := os.Stat(filepath.Join(out, made)); err != nil || info.Size() == 0 {
 			t.Errorf("%s was not made: %v", made, err)
 		}
@@ -91,15 +99,21 @@ func TestOneExperiment(t *testing.T) {
 // The jobs of an array share a folder, and the last one has the results.
 func TestShards(t *testing.T) {
 	out := t.TempDir()
-	for shard, want := range []string{"part 1 of 2 is kept", "next: "} {
+	for shard, want := range []string{"part 1 of 2 is kept; there are results when all parts are\n", "next: " + self + " plot"} {
 		line := fmt.Sprintf("run toy-linear -scale 0.0005 -shard %d/2 -out %s", shard+1, out)
-		if status, stdout, stderr := typed(t.Context(), strings.Fields(line)...); status != 0 || !strings.Contains(stdout, want) {
+		if status, stdout, stderr := typed(t.Context(), strings.Fields(line)...); status != 0 || !strings.Contains(stdout, want) || strings.Contains(stdout, " plot") != (shard == 1) {
 			t.Fatalf("paper %s: status %d\n%s%s\nwant %q", line, status, stdout, stderr, want)
 		}
-	}
-	found := regexp.MustCompile(`toy-linear .* (\d+) of (\d+), 10 steps`)
-	if _, stdout, _ := typed(t.Context(), "list", "-out", out); !found.MatchString(stdout) || found.FindStringSubmatch(stdout)[1] != found.FindStringSubmatch(stdout)[2] {
-		t.Errorf("after both parts paper list says\n%s", stdout)
+		want = []string{"toy-linear            20    20000  parts: 80 of 160 runs, 10 steps\n", "20000  8 of 8 algorithms, 10 steps\n"}[shard]
+		_, stdout, _ := typed(t.Context(), "list", "-out", out)
+		if !strings.Contains(stdout, want) {
+			t.Errorf("after part %d paper list says\n%s", shard+1, stdout)
+		}
+		for line := range strings.Lines(stdout) {
+			if len(line) > 101 && !strings.Contains(line, self) {
+				t.Errorf("a line of %d columns: %s", len(line)-1, line)
+			}
+		}
 	}
 }
 
@@ -107,7 +121,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	status, stdout, stderr := typed(ctx, "run", "toy-linear", "-scale", "0.0005", "-out", t.TempDir())
-	if status != 130 || !strings.Contains(stderr, "interrupted") || strings.Contains(stdout+stderr, "fail") {
+	if status != 130 || !strings.Contains(stderr, "interrupted in toy-linear: ") || !strings.Contains(stderr, "0 of 160 runs are kept") || strings.Contains(stdout+stderr, "fail") {
 		t.Errorf("status %d\n%s%s\nwant 130 and that it was interrupted", status, stdout, stderr)
 	}
 }
@@ -125,7 +139,7 @@ func TestREADME(t *testing.T) {
 		t.Fatal("there is no command in the README")
 	}
 	for _, f := range found {
-		args := strings.Fields(f[1])
+		args := strings.Fields(strings.ReplaceAll(f[1], "FOLDER", out))
 		if len(args) == 0 {
 			continue
 		}
@@ -144,7 +158,7 @@ func TestREADME(t *testing.T) {
 			err = cmd.ValidateArgs(cmd.Flags().Args())
 		}
 		if err == nil {
-			err = p.check(cmd)
+			err = p.check(cmd, cmd.Flags().Args())
 		}
 		if err != nil {
 			t.Errorf("paper%s: %v", f[1], err)

@@ -49,6 +49,7 @@ func (p *program) notebooks(cmd *cobra.Command, args []string) (err error) {
 		}
 	}
 	ctx := cmd.Context()
+	p.fresh = true // who asks for a notebook wants it executed
 	err = p.inTurn(ctx, []section{
 		{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }},
 		{"notebooks", func() error { return p.execute(ctx, args) }},
@@ -117,8 +118,9 @@ func kernelEnv(root, out string) map[string]string {
 	}
 }
 
-// execute executes notebooks into the output folder, two at the same time. One
-// that fails keeps none of the others from being executed.
+// execute executes notebooks into the output folder, two at the same time, but for
+// those that were executed with this code if p.fresh is false. One that fails keeps
+// none of the others from being executed.
 func (p *program) execute(ctx context.Context, names []string) error {
 	out := filepath.Join(p.out, "notebooks")
 	if err := os.MkdirAll(out, 0o777); err != nil {
@@ -144,19 +146,25 @@ func (p *program) execute(ctx context.Context, names []string) error {
 		running.Go(func() {
 			defer func() { <-free }()
 			file := name + ".ipynb"
+			if ctx.Err() != nil {
+				return
+			}
 			limit := time.Duration(max(1, 100*p.scale) * float64(time.Hour)) // of a cell
 			cmd := interruptible(ctx, filepath.Join(programs(p.root), "nbrun"),
 				"-timeout", limit.String(), "-o", filepath.Join(out, file), filepath.Join(p.root, "notebooks", file))
 			cmd.Env = env
 			var said bytes.Buffer
 			cmd.Stdout, cmd.Stderr = progress, &said
-			if err := cmd.Run(); err != nil {
-				errs[i] = errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
-			}
+			errs[i] = p.unlessMade(progress, filepath.Join(out, file), func() error {
+				if err := cmd.Run(); err != nil {
+					return errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
+				}
+				return nil
+			})
 		})
 	}
 	running.Wait()
 	progress.Close()
 	reading.Wait()
-	return errors.Join(append(errs, ctx.Err())...)
+	return cmp.Or(ctx.Err(), errors.Join(errs...))
 }

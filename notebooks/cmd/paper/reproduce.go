@@ -3,14 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
@@ -21,7 +28,7 @@ type section struct {
 }
 
 // inTurn does the sections under numbered headings. One that fails keeps none of
-// the others from being done; an interrupt ends all.
+// the others from being done; an interrupt ends all and is no failure.
 func (p *program) inTurn(ctx context.Context, sections []section) error {
 	var failed []string
 	for i, s := range sections {
@@ -29,7 +36,10 @@ func (p *program) inTurn(ctx context.Context, sections []section) error {
 		began := time.Now()
 		err := s.do()
 		if ctx.Err() != nil {
-			return ctx.Err()
+			if !errors.Is(err, ctx.Err()) {
+				err = ctx.Err()
+			}
+			return fmt.Errorf("in %s: %w", s.title, err)
 		}
 		if err != nil {
 			failed = append(failed, s.title)
@@ -45,41 +55,91 @@ func (p *program) inTurn(ctx context.Context, sections []section) error {
 }
 
 const (
-	reproduceScale = 0.05
-	theoryScale    = 0.1 // of the draws
+	theoryScale = 0.1 // of the draws
+
+	// Minutes on 2 idle cores, with nothing built: of what does not depend on the
+	// scale, and of a scale of 1.
+	idleMinutes, idleMinutesFull = 3, 30
 )
 
 // reproduce does all but what plays music.
 func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	ctx, began := cmd.Context(), time.Now()
-	theoryScale := cmp.Or(p.scale, theoryScale)
-	p.scale = cmp.Or(p.scale, reproduceScale)
 	experiments, err := p.experiments(nil)
 	if err != nil {
 		return err
 	}
 	experiments = slices.DeleteFunc(experiments, paper.IsMusic)
-	fmt.Fprintf(p.stdout, "Everything at scale %v, into %s; -scale 1 plays all of the paper's steps\n", p.scale, p.out)
-
 	var names []string
 	sections := []section{{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }}}
 	for _, e := range experiments {
 		names = append(names, e.Name)
-		sections = append(sections, section{e.Name, func() error { return p.play(ctx, e.Scale(p.scale)) }})
+		sections = append(sections, section{e.Name, func() error {
+			_, err := p.play(ctx, e.Scale(cmp.Or(p.scale, paper.ShortScale(e))))
+			return err
+		}})
 	}
+	books, err := notebooksOf(p.root)
+	if err != nil {
+		return err
+	}
+	books = slices.DeleteFunc(books, func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
-		section{"theory", func() error { return p.theory(ctx, theoryScale) }},
-		section{"figures", func() error { return p.draw(names) }},
-		section{"notebooks", func() error {
-			books, err := notebooksOf(p.root)
-			playsMusic := func(name string) bool { return strings.HasPrefix(name, "music-") }
-			return errors.Join(err, p.execute(ctx, slices.DeleteFunc(books, playsMusic)))
+		section{"theory", func() error {
+			return p.unlessMade(p.stdout, p.theoryFile(), func() error { return p.theory(ctx, cmp.Or(p.scale, theoryScale)) })
 		}},
+		section{"figures", func() error { return p.draw(names) }},
+		section{"notebooks", func() error { return p.execute(ctx, books) }},
 		section{"claims", p.judge})
+
+	scale := cmp.Or(p.scale, paper.ShortScale(experiments[0]))
+	minutes := idleMinutes + idleMinutesFull*scale*2/float64(runtime.NumCPU())
+	fmt.Fprintf(p.stdout, "Makes the toy experiments at %v of the steps, theory, figures, notebooks and claims, in %d sections,\ninto %s.\n"+
+		"The first time that takes about %.0f minutes, and more on a busy machine. What is stored of this code is not made again.\n",
+		scale, len(sections), p.out, minutes)
 	if err := p.inTurn(ctx, sections); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\nThat took %v. %s has results, figures, executed notebooks and claims.md\n", time.Since(began).Round(time.Second), p.out)
-	p.next("reproduce -scale 1", "lab")
+	p.next("lab", "reproduce -scale 1")
 	return nil
+}
+
+// unlessMade makes a file, unless it is there and was made of the same sources in the
+// same setting.
+func (p *program) unlessMade(say io.Writer, file string, make func() error) error {
+	key, err := p.sources()
+	if err != nil {
+		return err
+	}
+	mark := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".sources")
+	made, _ := os.ReadFile(mark)
+	if _, missing := os.Stat(file); missing == nil && string(made) == key && !p.fresh {
+		fmt.Fprintf(say, "%s: made of this code before\n", filepath.Base(file))
+		return nil
+	}
+	os.Remove(mark)
+	if err := make(); err != nil {
+		return err
+	}
+	return sim.WriteFile(mark, []byte(key))
+}
+
+// sources is a hash of the settings and files from which notebooks and theory are made.
+func (p *program) sources() (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, p.scale, os.Getenv("PAPER_SCALE"), p.data, paper.Options().Backend, runtime.Version())
+	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		if err == nil && d.IsDir() && path != p.root && (name[0] == '.' || name == "out" || name == "published") {
+			return filepath.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".mod", ".sum", ".ipynb", ".csv", ".tsv"}, filepath.Ext(name)) || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }

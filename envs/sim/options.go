@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+)
+
+// Options say how results come about, never what they are.
+type Options struct {
+	Workers int // how many goroutines play; default: the CPUs that Go may use
+
+	// Stack is how many runs a worker steps together and keeps as one part;
+	// default: an even share of the runs a worker, at most 5. A process that is
+	// stopped loses the stacks that it has not finished.
+	Stack int
+
+	// Shard, 1 to Shards, is the share of the runs that this process plays, where the
+	// first runs of all entries come before the second ones; default, both 0: all.
+	Shard, Shards int
+
+	// Player plays the runs, as PlayRuns does; default: PlayRuns.
+	Player Player
+
+	// Progress is called a few times a second and once at the end, by one
+	// goroutine at a time. It may be nil. [PrintProgress] makes one.
+	Progress func(Status)
+
+	// Fresh plays all entries again, whatever is stored. It does not go with shards,
+	// of which the second would forget what the first has played.
+	Fresh bool
+
+	Version string // for the header of the result files
+	Backend string // likewise
+}
+
+func (o Options) validate() error {
+	if o.Workers < 0 || o.Stack < 0 || o.Shards < 0 || o.Shard < min(o.Shards, 1) || o.Shard > o.Shards {
+		return fmt.Errorf("sim: Options has Workers %d, Stack %d, Shard %d of Shards %d, want no negative number, and a Shard from 1 to Shards or 0 of 0",
+			o.Workers, o.Stack, o.Shard, o.Shards)
+	}
+	if o.Fresh && o.Shards > 0 {
+		return errors.New("sim: Options has Fresh with Shards: remove the results, then play the shards")
+	}
+	return nil
+}
+
+// Status is a snapshot of a running experiment. Run-steps are steps times runs,
+// of this process's share.
+type Status struct {
+	Experiment string
+	Entry      string   // that advanced last; "" before any did
+	Done       int64    // run-steps finished, those from the store included
+	Total      int64    // run-steps in all; Done stays below when an entry fails
+	Served     int64    // run-steps of Done that came from the store
+	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
+	Reward     float64  // their mean reward a step so far
+	Stale      []string // names of entries with stored results of other code; all entries are played again
+	Warnings   []string // of envs.Check; nil where nothing has to be played
+}
+
+// PrintProgress returns a Progress that writes lines: one every 10 seconds, one at the
+// end, one where stored results were of other code, and one a warning.
+func PrintProgress(w io.Writer) func(Status) {
+	began, wrote := time.Now(), time.Now()
+	said := 0
+	return func(st Status) {
+		notes := st.Warnings
+		if st.Stale != nil {
+			notes = append([]string{"stored results of other code, so all are played again: " + strings.Join(st.Stale, ", ")}, notes...)
+		}
+		for ; said < len(notes); said++ {
+			fmt.Fprintf(w, "%s: %s\n", st.Experiment, notes[said])
+		}
+		if time.Since(wrote) < 10*time.Second && st.Done < st.Total || wrote.IsZero() {
+			return
+		}
+		wrote = time.Now()
+		if st.Done == st.Total {
+			fmt.Fprintf(w, "%s: done in %.1f s; %.0f %% was stored\n", st.Experiment, time.Since(began).Seconds(), 100*float64(st.Served)/float64(st.Total))
+			wrote = time.Time{}
+			return
+		}
+		left := time.Since(began).Seconds() * float64(st.Total-st.Done) / float64(max(1, st.Done-st.Served))
+		fmt.Fprintf(w, "%s: %2.0f %%, %.0f s left; %s: ", st.Experiment, 100*float64(st.Done)/float64(st.Total), left, st.Entry)
+		if !math.IsNaN(st.Regret) {
+			fmt.Fprintf(w, "regret %.1f, ", st.Regret)
+		}
+		fmt.Fprintf(w, "reward %.3g a step\n", st.Reward)
+	}
+}
