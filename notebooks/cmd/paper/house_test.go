@@ -29,7 +29,7 @@ import (
 var budgets = map[string]int{
 	"envs":                943,  // 750 planned
 	"envs/envtest":        851,  // 550 planned
-	"envs/sim":            1160, // 1,000 planned
+	"envs/sim":            1190, // 1,000 planned
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         900,
@@ -40,7 +40,7 @@ var budgets = map[string]int{
 	"notebooks/paper":     1700,
 	"notebooks/figure":    885, // 800 planned
 	"notebooks/nb":        350,
-	"notebooks/cmd/paper": 1088, // 900 planned
+	"notebooks/cmd/paper": 1169, // 900 planned
 	"notebooks/submit":    350,
 	"notebooks/kernel":    665, // 650 planned
 	"docker":              200,
