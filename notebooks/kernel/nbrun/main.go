@@ -16,9 +16,9 @@
 // text, fail the cell here, and so does more output than a notebook can hold. Equal
 // results give equal files, byte for byte.
 //
-// Three faults of GoNB remain. A comment //line in a cell ends the kernel, a cell that
-// reads stdin waits for the time limit, and a line that begins with ! or % is a command
-// even within a comment or a raw string.
+// Three faults of GoNB remain. A comment //line in a cell ends the kernel, which leaves
+// its gopls running; a cell that reads stdin waits for the time limit; and a line that
+// begins with ! or % is a command even within a comment or a raw string.
 package main
 
 import (

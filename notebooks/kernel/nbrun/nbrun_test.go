@@ -69,23 +69,34 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// execute runs a notebook with these cells in the kernel, and returns the stored
-// file and the error.
-func execute(t *testing.T, timeout time.Duration, cells ...string) (string, error) {
+// install builds programs and puts them on PATH. They are in folders of their names, for
+// a kernel that dies leaves gopls running.
+func install(t *testing.T, packages ...string) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("the kernel is not built in a short test")
 	}
-	bin, err := filepath.Abs("../../.bin")
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range packages {
+		bin, err := filepath.Abs(filepath.Join("../../.bin/test", filepath.Base(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		install := exec.Command("go", "install", name)
+		install.Env = append(os.Environ(), "GOBIN="+bin)
+		if out, err := install.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	}
-	install := exec.Command("go", "install", "tool")
-	install.Env = append(os.Environ(), "GOBIN="+bin)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
+const gonb, goimports, gopls = "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports", "golang.org/x/tools/gopls"
+
+// execute runs a notebook with these cells in the kernel, and returns the stored
+// file and the error.
+func execute(t *testing.T, timeout time.Duration, cells ...string) (string, error) {
+	t.Helper()
+	install(t, gonb, goimports)
 	var list []any
 	for _, source := range cells {
 		list = append(list, object{"cell_type": "code", "source": source})
@@ -175,9 +186,7 @@ func TestTooMuchIsShown(t *testing.T) {
 // Completion and documentation are gopls's. The documentation is Markdown alone: GoNB
 // gives no plain text beside it. Gopls answers once it has read what the cell imports.
 func TestCompletion(t *testing.T) {
-	if _, err := execute(t, time.Minute, "%%\nprintln(1)"); err != nil { // builds the programs
-		t.Fatal(err)
-	}
+	install(t, gonb, goimports, gopls)
 	k, err := startKernel(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
