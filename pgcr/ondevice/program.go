@@ -104,23 +104,27 @@ func (p *program) byRun(x *Node) *Node {
 // build makes the graph of a chunk. Its inputs are the state, whose successor it returns, contexts
 // and rewards of the history, 0, the number of steps of the chunk, the number of steps before it, and
 // what the player draws.
+func (p *program) build(in []*Node) []*Node {
+	return loop(in, len(p.state)+2, p.step)[:len(p.state)]
+}
+
+// loop replaces the values in by what step makes of them as long as in[k] is less than in[k+1].
 //
 // GoMLX keeps constants by graph, and one that was made in another closure cannot be used: so the
 // body comes first, and the condition has none.
-func (p *program) build(in []*Node) []*Node {
-	g, last := in[0].Graph(), len(p.state)
+func loop(in []*Node, k int, step func(in []*Node) []*Node) []*Node {
 	parameters := func(g *Graph) (all []*Node) {
 		for i, n := range in {
 			all = append(all, Parameter(g, fmt.Sprint("loop ", i), n.Shape()))
 		}
 		return all
 	}
-	body := NewClosure(g, func(g *Graph) []*Node { return p.step(parameters(g)) })
-	more := NewClosure(g, func(g *Graph) []*Node {
-		s := parameters(g)
-		return []*Node{LessThan(s[last+2], s[last+3])}
+	body := NewClosure(in[0].Graph(), func(g *Graph) []*Node { return step(parameters(g)) })
+	more := NewClosure(in[0].Graph(), func(g *Graph) []*Node {
+		now := parameters(g)
+		return []*Node{LessThan(now[k], now[k+1])}
 	})
-	return While(more, body, in...)[:last]
+	return While(more, body, in...)
 }
 
 // step is the body of the loop.
