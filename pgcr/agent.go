@@ -72,15 +72,13 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 			Batch: source("replay"), BatchMask: source("update-dropout"), Resample: source("resample")})
 	}
 	a.policy, err = NewExec(a.backend, func(in []*Node) *Node {
-		k := len(in) - 4
-		contexts, absent, mask, kappa := in[k], in[k+1], in[k+2], in[k+3]
-		scores := Reshape(a.actor.Network.Forward(in[:k], contexts, mask), len(seeds), -1, spec.Candidates)
+		actor, contexts, absent, mask, kappa := State{Network: a.actor.Network, Params: in[0]}, in[1], in[2], in[3], in[4]
+		scores := Reshape(actor.Forward(contexts, mask), len(seeds), -1, spec.Candidates)
 		return Probabilities(Add(scores, absent), kappa) // (13)
 	})
 	var err2 error
 	a.values, err2 = NewExec(a.backend, func(in []*Node) *Node {
-		k := len(in) - 1
-		return a.critic.Network.Forward(in[:k], in[k], nil)
+		return State{Network: a.critic.Network, Params: in[0]}.Forward(in[1], nil)
 	})
 	if err := errors.Join(err, err2); err != nil {
 		return nil, err

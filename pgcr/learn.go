@@ -29,7 +29,7 @@ func newLearner(a *Agent, sessions bool) (l *learner, err error) {
 			b.Next, b.Discount = in[11], in[12]
 		}
 		actor, critic, measures := Update(actor, critic, b)
-		return slices.Concat(actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V, measures)
+		return append([]*Node{actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V}, measures...)
 	})
 	return l, err
 }

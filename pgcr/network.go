@@ -80,6 +80,17 @@ func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
 	return y
 }
 
+// split cuts parameters of R runs as State has them, [R, P], into those of Shapes.
+func (n Network) split(flat *Node) (params []*Node) {
+	at := 0
+	for _, dims := range n.Shapes(flat.Shape().Dimensions[0]) {
+		size := dims[1] * dims[2]
+		params = append(params, Reshape(Slice(flat, AxisRange(), AxisRange(at, at+size)), dims...))
+		at += size
+	}
+	return params
+}
+
 // product multiplies [R, a, b] by [R, b, c], run by run.
 func product(a, b *Node) *Node { return DotGeneral(a, []int{2}, []int{0}, b, []int{1}, []int{0}) }
 

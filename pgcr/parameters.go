@@ -19,7 +19,7 @@ type Parameters struct {
 	Network Network
 
 	runs    int
-	tensors []*tensors.Tensor // weights, then m, then v, each in the order of Network.Shapes
+	tensors []*tensors.Tensor // weights, m and v, as State has them
 }
 
 // NewParameters draws the initial weights of one run a seed, with Network.Init and the random
@@ -43,26 +43,43 @@ func NewParameters(network Network, scale float64, seeds []uint64, role string) 
 // Values returns copies of the weights and of both moments, in the order of Network.Shapes each.
 func (p *Parameters) Values() (values [][]float32, err error) {
 	for _, t := range p.tensors {
-		v, err2 := tensors.CopyFlatData[float32](t)
-		values, err = append(values, v), errors.Join(err, err2)
+		flat, err2 := tensors.CopyFlatData[float32](t)
+		if err = errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		at := 0
+		for _, dims := range p.Network.Shapes(1) {
+			var v []float32
+			for r := range p.runs {
+				v = append(v, part(flat, r, p.runs)[at:at+dims[1]*dims[2]]...)
+			}
+			values, at = append(values, v), at+dims[1]*dims[2]
+		}
 	}
-	return values, err
+	return values, nil
 }
 
 // Restore takes over what Values returned.
 func (p *Parameters) Restore(values [][]float32) {
-	dims := p.Network.Shapes(p.runs)
 	p.tensors = nil
-	for i, v := range values {
-		p.tensors = append(p.tensors, tensor(v, dims[i%len(dims)]...))
+	for i := range 3 {
+		var flat []float32
+		for r := range p.runs {
+			for _, v := range part(values, i, 3) {
+				flat = append(flat, part(v, r, p.runs)...)
+			}
+		}
+		p.tensors = append(p.tensors, tensor(flat, p.runs, len(flat)/p.runs))
 	}
 }
+
+// Tensors returns weights and both moments, [R, P] each, see State.
+func (p *Parameters) Tensors() []*tensors.Tensor { return p.tensors }
 
 // Nodes takes weights and moments from the front of the inputs of a graph that Train runs, and
 // returns the rest.
 func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
-	n := len(p.tensors) / 3
-	return State{p.Network, inputs[:n], inputs[n : 2*n], inputs[2*n : 3*n]}, inputs[3*n:]
+	return State{p.Network, inputs[0], inputs[1], inputs[2]}, inputs[3:]
 }
 
 // Evaluate runs a graph that takes the weights, the candidates of a step as Columns, 0 beyond the
@@ -74,7 +91,7 @@ func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*t
 	for r := range obs.Runs {
 		copy(part(rows, r, obs.Runs), part(obs.Contexts, r, obs.Runs)[:obs.Size(r)*d])
 	}
-	x, err := Call(exec, p.tensors[:len(p.tensors)/3], append([]*tensors.Tensor{Columns(rows, obs.Runs, m, d)}, more...)...)
+	x, err := Call(exec, p.tensors[:1], append([]*tensors.Tensor{Columns(rows, obs.Runs, m, d)}, more...)...)
 	for i, xi := range x {
 		if r := i / (len(x) / obs.Runs); xi-xi != 0 && i%m < obs.Size(r) {
 			return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the network returns %v for candidate %d", xi, i%m)}

@@ -40,49 +40,50 @@ func (b Batch) inSets(x *Node) *Node {
 func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*Node) {
 	d := b.Absent.Shape().Dimensions
 	runs, batch, candidates := d[0], d[2], d[3]
-	scores := Add(b.inSets(actor.forward(b.Contexts, b.Mask)), b.Absent)
+	scores := Add(b.inSets(actor.Forward(b.Contexts, b.Mask)), b.Absent)
 
 	weight := b.Ready
 	if !b.UnweightedCritic && candidates > 1 { // a single candidate has probability 1
-		own := actor.forward(b.Chosen, b.Mask)
+		own := actor.Forward(b.Chosen, b.Mask)
 		others := Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1))
 		weight = Mul(weight, ResampledProbabilities(own, others, b.Kappa)) // (21)
 	}
 	target := b.Reward
 	if b.Next != nil {
-		target = SarsaTarget(b.Reward, b.Discount, critic.forward(b.Next, nil)) // (22)
+		target = SarsaTarget(b.Reward, b.Discount, critic.Forward(b.Next, nil)) // (22)
 	}
-	criticLoss := CriticLoss(weight, target, critic.forward(b.Chosen, nil))                // (23)
+	criticLoss := CriticLoss(weight, target, critic.Forward(b.Chosen, nil))                // (23)
 	critic2, criticSquared := critic.Descend(criticLoss, b.CriticRate, b.Updates, b.Ready) // (24)
 
-	values := Mul(b.inSets(critic2.forward(b.Contexts, nil)), Reshape(b.Ready, runs, 1, batch, 1))
+	values := Mul(b.inSets(critic2.Forward(b.Contexts, nil)), Reshape(b.Ready, runs, 1, batch, 1))
 	actorLoss := ActorLoss(Probabilities(scores, b.Kappa), values)                    // (25)
 	actor2, actorSquared := actor.Descend(actorLoss, b.ActorRate, b.Updates, b.Ready) // (26)
 	return actor2, critic2, []*Node{actorSquared, criticSquared, actorLoss, criticLoss}
 }
 
-// State is a network in a graph: its parameters, in the order of Network.Shapes, and the moments of
-// Adam.
+// State is a network in a graph: its parameters and the moments of Adam, [R, P] each. The P numbers
+// of a run are those of Network.Shapes, one array after the other.
 type State struct {
 	Network      Network
-	Params, M, V []*Node
+	Params, M, V *Node
 }
 
-func (s State) forward(contexts, mask *Node) *Node {
-	return s.Network.Forward(s.Params, contexts, mask)
+// Forward applies the network, as Network.Forward does.
+func (s State) Forward(contexts, mask *Node) *Node {
+	return s.Network.Forward(s.Network.split(s.Params), contexts, mask)
 }
 
 // Descend makes the step (24) or (26) of a loss, summed over runs, and returns the squared norm of
 // the gradient of each run, [R]. A run whose ready, [R, B], is 0 stays what it is: moments move
 // weights even where the gradient is 0.
 func (s State) Descend(loss, rate, t, ready *Node) (successor State, squared *Node) {
-	gradients := Gradient(loss, s.Params...)
-	params, m, v := Adam(s.Params, s.M, s.V, gradients, rate, t)
+	before := []*Node{s.Params, s.M, s.V}
+	gradient := Gradient(loss, s.Params)
+	params, m, v := Adam(before[:1], before[1:2], before[2:], gradient, rate, t)
 	learns := GreaterThan(ReduceMax(ready, 1), ScalarZero(loss.Graph(), ready.DType()))
-	squared = ScalarZero(loss.Graph(), loss.DType())
-	for i, g := range gradients {
-		params[i], m[i], v[i] = Where(learns, params[i], s.Params[i]), Where(learns, m[i], s.M[i]), Where(learns, v[i], s.V[i])
-		squared = Add(squared, ReduceSum(Square(g), 1, 2))
+	after := []*Node{params[0], m[0], v[0]}
+	for i := range after {
+		after[i] = Where(learns, after[i], before[i])
 	}
-	return State{s.Network, params, m, v}, squared
+	return State{s.Network, after[0], after[1], after[2]}, ReduceSum(Square(gradient[0]), 1)
 }

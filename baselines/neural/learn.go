@@ -2,7 +2,6 @@ package neural
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -22,14 +21,14 @@ func newLearner(p *Policy, sessions bool) (*learner, error) {
 	var err error
 	l.exec, err = NewExec(p.backend, func(in []*Node) []*Node {
 		state, in := p.network.Nodes(in)
-		value := func(contexts *Node) *Node { return p.network.Network.Forward(state.Params, contexts, nil) }
+		value := func(contexts *Node) *Node { return state.Forward(contexts, nil) }
 		chosen, target, weight, rate, t := in[0], in[1], in[2], in[3], in[4]
 		if l.sarsa {
 			target = pgcr.SarsaTarget(target, in[6], value(in[5])) // (22)
 		}
 		loss := pgcr.CriticLoss(weight, target, value(chosen)) // (17)
 		state, squared := state.Descend(loss, rate, t, weight)
-		return slices.Concat(state.Params, state.M, state.V, []*Node{squared})
+		return []*Node{state.Params, state.M, state.V, squared}
 	})
 	return l, err
 }

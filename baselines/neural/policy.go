@@ -56,8 +56,7 @@ func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, se
 		p.streams = append(p.streams, streams{envs.NewSource(seed, "neural/act"), envs.NewSource(seed, "neural/replay")})
 	}
 	p.values, err = NewExec(p.backend, func(in []*Node) *Node {
-		k := len(in) - 1
-		return p.network.Network.Forward(in[:k], in[k], nil)
+		return pgcr.State{Network: p.network.Network, Params: in[0]}.Forward(in[1], nil)
 	})
 	if err != nil {
 		return nil, err

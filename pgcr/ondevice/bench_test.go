@@ -77,14 +77,7 @@ func newUpdates(b *testing.B, c pgcr.Config, spec envs.Spec, runs int, on string
 	var networks []*pgcr.Parameters
 	for _, bias := range []bool{false, true} {
 		p := pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: slices.Concat(c.Hidden, []int{10}[:max(0, 1-len(c.Hidden))]), Bias: bias}, 1, slices.Repeat([]uint64{1}, runs), "bench")
-		values, err := p.Values()
-		if err != nil {
-			b.Fatal(err)
-		}
-		dims := p.Network.Shapes(runs)
-		for i, v := range values {
-			u.state = append(u.state, tensors.FromFlatDataAndDimensions(v, dims[i%len(dims)]...))
-		}
+		u.state = append(u.state, p.Tensors()...)
 		networks = append(networks, p)
 	}
 	batch, m, n := max(c.BatchSize, 64), spec.Candidates, max(c.Resamples, 1)
@@ -115,7 +108,7 @@ func newUpdates(b *testing.B, c pgcr.Config, spec envs.Spec, runs int, on string
 		rate := Scalar(g, dtypes.Float32, .001)
 		actor, critic, _ = pgcr.Update(actor, critic, pgcr.Batch{Updates: rest[2], Contexts: rest[3], Chosen: rest[4], Reward: rest[5], Sets: rest[6],
 			Absent: ZerosLike(one(runs, n, batch, m)), Ready: one(runs, batch), Kappa: one(), ActorRate: rate, CriticRate: rate, UnweightedCritic: true})
-		return slices.Concat(actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V, []*Node{AddScalar(rest[0], 1), rest[1], AddScalar(rest[2], 1)}, rest[3:])
+		return append([]*Node{actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V, AddScalar(rest[0], 1), rest[1], AddScalar(rest[2], 1)}, rest[3:]...)
 	}
 	u.exec, err = NewExec(backend, func(in []*Node) []*Node {
 		if each == 1 {

