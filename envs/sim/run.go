@@ -46,7 +46,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	s.check = s.problemCheck(running)
 	jobs := make([]*job, len(e.Entries))
 	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, i) })
-	if opt.Fresh || s.status.Stale != nil {
+	if running.Err() == nil && (opt.Fresh || s.status.Stale != nil) {
 		for _, j := range jobs {
 			j.forget()
 		}
@@ -57,6 +57,13 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		for _, stack := range j.stacks {
 			units = append(units, func() { j.play(stack) })
 		}
+	}
+	if len(units) > 0 && running.Err() == nil { // before hours of work
+		try := filepath.Join(filepath.Dir(s.path(&jobs[0].result)), ".writable")
+		if err := WriteFile(try, nil); err != nil {
+			stop(err)
+		}
+		os.Remove(try)
 	}
 	if len(units) > 0 && s.check != "" { // the problem itself does not fail
 		s.status.Warnings, _ = envs.Check(e.Problem)
@@ -71,7 +78,6 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	for _, j := range jobs {
 		j.cancel()
 		kept += len(j.result.there())
-		os.Remove(j.parts(&j.result)) // if nothing was finished it is empty
 		if j.result.complete() == nil {
 			results = append(results, &j.result)
 		}
@@ -188,11 +194,6 @@ func (j *job) divide() {
 		}
 	}
 	s.report(func(st *Status) { st.Done, st.Served = st.Done+served, st.Served+served })
-	if j.stacks != nil && j.ctx.Err() == nil {
-		if err := os.MkdirAll(j.parts(&j.result), 0o777); err != nil { // before hours of work
-			s.stop(fmt.Errorf("sim: results cannot be kept: %w", err))
-		}
-	}
 }
 
 // fail stops the entry. What is cancelled already has not failed.

@@ -120,16 +120,18 @@ func (s Store) load(path string) (*Result, error) {
 func WriteFile(path string, text []byte) error {
 	folder, name := filepath.Split(path)
 	temporary := filepath.Join(folder, "."+name+"-"+rand.Text())
-	err := os.MkdirAll(filepath.Dir(path), 0o777)
-	if err == nil {
-		err = os.WriteFile(temporary, text, 0o666)
+	var err error
+	for range 3 { // another process may have just removed the folder
+		if err = os.MkdirAll(filepath.Dir(path), 0o777); err == nil {
+			err = os.WriteFile(temporary, text, 0o666)
+		}
+		if err == nil {
+			err = os.Rename(temporary, path)
+		}
+		if err == nil {
+			return nil
+		}
 	}
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		os.Remove(temporary)
-		return fmt.Errorf("sim: writing %s: %w", path, err)
-	}
-	return nil
+	os.Remove(temporary)
+	return fmt.Errorf("sim: writing %s: %w", path, err)
 }

@@ -41,7 +41,7 @@ func (p *program) lab(cmd *cobra.Command, dir string, args []string) error {
 	}
 	made, err := copyNotebooks(p.root, dir)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (-dir names the folder of the copy)", err)
 	}
 	kernels := filepath.Join(programs(p.root), "jupyter")
 	if err := p.makeKernel(cmd.Context(), filepath.Join(kernels, "kernels", "gonb")); err != nil {
