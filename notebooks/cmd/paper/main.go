@@ -4,7 +4,7 @@
 //
 //	paper list                  the experiments and what is stored of them
 //	paper run NAME...           run experiments, or go on with what was begun
-//	paper plot [NAME...]        figures of stored results as PNG files
+//	paper plot [NAME...]        figures of stored results
 //	paper table                 the paper's claims, judged by stored results
 //	paper notebooks [NAME...]   execute the notebooks
 //	paper reproduce             all of that but for the music, which takes hours
@@ -15,8 +15,9 @@
 //
 // Flags say how and how much (paper COMMAND -h), with one dash or two; what is run is
 // declared in package paper. A result that is stored is not computed again, unless
-// the code has changed what it says; figures and claims are of the largest scale that
-// is stored. Ctrl-C keeps what is finished, and the same command goes on from there.
+// the code has changed what it says (package sim tells what is noticed); -fresh makes
+// all again. Figures and claims are of the largest scale that is stored, as it is.
+// Ctrl-C keeps what is finished, and the same command goes on from there.
 // The exit status is 1 when something failed, 2 when the command line is wrong, and
 // 130 when it was interrupted.
 package main
@@ -136,6 +137,8 @@ func (p *program) commands() *cobra.Command {
 		if is("run", "reproduce") {
 			flags.StringVar(&p.device, "device", "auto", "loops on the device: auto (with XLA), on or off")
 			flags.IntVar(&p.workers, "workers", 0, "stacks of runs at the same time (default: the number of CPUs)")
+		}
+		if is("run", "reproduce", "notebooks") {
 			flags.BoolVar(&p.fresh, "fresh", false, "make all again, whatever is stored")
 		}
 		if takesRuns(c.Name()) {

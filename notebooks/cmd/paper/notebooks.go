@@ -43,13 +43,13 @@ func (p *program) notebookNames(_ *cobra.Command, args []string) error {
 }
 
 func (p *program) notebooks(cmd *cobra.Command, args []string) (err error) {
+	p.fresh = p.fresh || len(args) > 0 // who names a notebook wants it executed
 	if len(args) == 0 {
 		if args, err = notebooksOf(p.root); err != nil {
 			return err
 		}
 	}
 	ctx := cmd.Context()
-	p.fresh = true // who asks for a notebook wants it executed
 	err = p.inTurn(ctx, []section{
 		{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }},
 		{"notebooks", func() error { return p.execute(ctx, args) }},

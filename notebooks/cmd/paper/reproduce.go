@@ -59,7 +59,7 @@ const (
 
 	// Minutes on 2 idle cores, with nothing built: of what does not depend on the
 	// scale, and of a scale of 1.
-	idleMinutes, idleMinutesFull = 3, 30
+	idleMinutes, idleMinutesFull = 2, 42
 )
 
 // reproduce does all but what plays music.
