@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +34,9 @@ var benches = []struct {
 	{"toy-N=4", pgcr.Config{Resamples: 4}, envs.Linear{}, []int{1}, 200},
 	{"music", pgcr.Config{Hidden: []int{60, 20}, BatchSize: 256}, kkbox.MusicStateless{}, []int{1, 5}, 20},
 }
+
+// backends are XLA's by default, or what GOMLX_BACKEND says.
+var backends = map[string]string{"go": "go"}
 
 // BenchmarkUpdate times pgcr.Update alone, on inputs that stay where the backend computes, as
 // published/jax_update.py does: called by the host on the Go backend and on XLA, and in a loop on
@@ -66,11 +68,11 @@ type updates struct {
 
 func newUpdates(b *testing.B, c pgcr.Config, spec envs.Spec, runs int, on string, looped int) *updates {
 	b.Helper()
-	name, each := on, 1
+	each := 1
 	if on == "xla-loop" {
-		name, each = "xla", looped
+		each = looped
 	}
-	backend, err := pgcr.OpenBackend(map[string]string{"go": "go", "xla": "xla:cpu"}[name])
+	backend, err := pgcr.OpenBackend(backends[on])
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -149,13 +151,12 @@ func BenchmarkStep(b *testing.B) {
 					continue
 				}
 				b.Run(fmt.Sprintf("%s/R=%d/on=%s", bench.name, runs, on), func(b *testing.B) {
-					b.Setenv("GOMLX_BACKEND", "xla:cpu")
 					c, seeds, took := bench.config, make([]uint64, runs), time.Duration(0)
 					for r := range seeds {
 						seeds[r] = uint64(r)
 					}
 					var err error
-					if c.Backend, err = pgcr.OpenBackend(strings.TrimSuffix(strings.Replace(on, "xla", "xla:cpu", 1), "-loop")); err != nil {
+					if c.Backend, err = pgcr.OpenBackend(backends[on]); err != nil {
 						b.Fatal(err)
 					}
 					for b.Loop() {
