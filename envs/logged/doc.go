@@ -4,7 +4,7 @@
 //	train, test := log.Split(0.5)
 //	policy, err := logged.Train(ctx, train, baselines.LinUCB{}, []uint64{1})
 //	found, err := logged.Evaluate(ctx, test, policy, 1)
-//	fmt.Println(found.SelfNormalised(), test.Mean())
+//	fmt.Println(found.Estimate(logged.SNIPW), test.Mean(), found.Diagnose().Warnings)
 //
 // # The file
 //
@@ -24,12 +24,28 @@
 //
 // # What can be estimated
 //
-// Only the chosen candidate has a reward. So a policy is judged by the decisions in which it agrees
-// with the log, and needs the propensities. Evaluate weighs the decisions by 1/propensity, for a
-// policy that has finished learning. Replay keeps those in which both agree, for an algorithm that
-// learns while it plays. No estimate knows what the logging policy could never choose. Decisions
-// are taken to be independent of what was chosen before them. What the Open Bandit Pipeline calls
-// IPW, SNIPW and ReplayMethod are InversePropensity, SelfNormalised and Replay.
+// Only the chosen candidate has a reward. Evaluate weighs the decisions by 1/propensity, for a policy
+// that has finished learning. Replay keeps those in which policy and log agree, for an algorithm that
+// learns while it plays. Without propensities a model of the log's choices can stand in for them. No
+// estimate knows what the logging policy could never choose. Decisions are taken to be independent of
+// what was chosen before them.
+//
+// What the Open Bandit Pipeline has, and what it is here:
+//
+//	InverseProbabilityWeighting             IPW; with lambda_ ClippedIPW
+//	SelfNormalizedInverseProbabilityWeighting SNIPW
+//	SubGaussianInverseProbabilityWeighting  SubGaussianIPW
+//	DirectMethod                            DM
+//	DoublyRobust                            DR; with lambda_ ClippedDR
+//	SelfNormalizedDoublyRobust              SNDR
+//	SwitchDoublyRobust                      SwitchDR
+//	DoublyRobustWithShrinkage               DRos
+//	SubGaussianDoublyRobust                 SubGaussianDR
+//	...Tuning                               the same with an L of 0
+//	MarginalizedInverseProbabilityWeighting Log.Marginal, then any of them
+//	ReplayMethod                            Replay
+//	RegressionModel                         Log.CrossFit, then Evaluation.Model
+//	estimate_confidence_interval_by_bootstrap Estimate.Low and High
 //
 // # How often the intervals hold the truth
 //

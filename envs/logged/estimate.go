@@ -43,6 +43,7 @@ type Estimate struct {
 	Effective float64
 
 	log       *Log
+	units     []int     // whose luck each decision shares, see Log.units
 	influence []float64 // of every decision: the mean is 0
 	up, down  []float64 // the highest and the lowest that it could have been
 }
@@ -58,7 +59,7 @@ func (e Estimate) Minus(other Estimate) Estimate {
 		panic(fmt.Sprintf("logged: got an estimate from other decisions (%d), want the same (%d)",
 			len(other.log.Decisions), len(e.log.Decisions)))
 	}
-	d := Estimate{Mean: e.Mean - other.Mean, Units: min(e.Units, other.Units), Effective: min(e.Effective, other.Effective), log: e.log}
+	d := Estimate{Mean: e.Mean - other.Mean, Units: min(e.Units, other.Units), Effective: min(e.Effective, other.Effective), log: e.log, units: e.units}
 	for i, x := range e.influence {
 		d.influence = append(d.influence, x-other.influence[i])
 		low, high := e.down[i]-other.down[i], e.up[i]-other.up[i]
@@ -67,26 +68,16 @@ func (e Estimate) Minus(other Estimate) Estimate {
 	return d.interval(max(e.High-e.Low, other.High-other.Low))
 }
 
-// InversePropensity is the mean of weight times reward (Horvitz and Thompson 1952), also called IPW
-// or IPS: unbiased.
-func (e *Evaluation) InversePropensity() Estimate {
-	return e.log.estimate(e.log.rewards(), e.Weight, false)
-}
-
-// SelfNormalised is the mean of the rewards weighed by the weights (Swaminathan and Joachims: The
-// self-normalized estimator for counterfactual learning. NIPS 2015), also called SNIPW or SNIPS. Its
-// bias falls as 1/N, and it is less noisy than InversePropensity. It is NaN where the policy makes
-// no choice of the log.
-func (e *Evaluation) SelfNormalised() Estimate {
-	return e.log.estimate(e.log.rewards(), e.Weight, true)
-}
-
 // MeanWeight is 1 in expectation. Where its interval leaves that out, the propensities are wrong, or
 // the policy chooses what the log never shows, and no estimate holds.
-func (e *Evaluation) MeanWeight() Estimate { return e.log.estimate(e.Weight, ones(e.Weight), false) }
+func (e *Evaluation) MeanWeight() Estimate {
+	return e.log.estimate(terms{reward: e.Weight, weight: ones(e.Weight)})
+}
 
 // Mean is the mean reward of the logged choices.
-func (l *Log) Mean() Estimate { return l.estimate(l.rewards(), ones(l.Decisions), false) }
+func (l *Log) Mean() Estimate {
+	return l.estimate(terms{reward: l.rewards(), weight: ones(l.Decisions)})
+}
 
 func ones[T any](like []T) []float64 { return slices.Repeat([]float64{1}, len(like)) }
 
@@ -98,25 +89,48 @@ func (l *Log) rewards() []float64 {
 	return x
 }
 
-// estimate is the mean of x, [N], weighed by weights, [N], which are divided by their mean or not.
-func (l *Log) estimate(x, weights []float64, normalised bool) Estimate {
-	var total, squares, sum float64
-	units, seen, n, low, high := l.units(), map[int]bool{}, float64(len(x)), math.Inf(1), math.Inf(-1)
-	for i, w := range weights {
-		low, high = min(low, x[i]), max(high, x[i])
-		if total, squares, sum = total+w, squares+w*w, sum+w*x[i]; w > 0 {
-			seen[units[i]] = true
+// terms are what an estimate is made of: base + weight (reward - model), [N] each. Nil is 0, but of
+// the reward; weights are divided by their mean or not.
+type terms struct {
+	reward, weight, base, model []float64
+	normalised                  bool
+	units                       []int // nil: those of the log
+}
+
+// estimate is the mean of the terms.
+func (l *Log) estimate(t terms) Estimate {
+	n, seen, low, high := float64(len(t.reward)), make([]bool, len(t.reward)), math.Inf(1), math.Inf(-1)
+	zeros := make([]float64, len(t.reward))
+	counts := t.weight // what makes a decision count
+	if t.weight == nil {
+		t.weight, counts = zeros, ones(zeros)
+	}
+	if t.base == nil {
+		t.base, t.model = zeros, zeros
+	}
+	e := Estimate{log: l, units: t.units}
+	if e.units == nil {
+		e.units = l.units()
+	}
+	var total, squares, sum, base float64
+	for i, w := range t.weight {
+		low, high = min(low, t.reward[i]), max(high, t.reward[i])
+		base, sum, total, squares = base+t.base[i]/n, sum+w*(t.reward[i]-t.model[i]), total+counts[i], squares+counts[i]*counts[i]
+		if unit := e.units[i]; counts[i] > 0 && !seen[unit] {
+			seen[unit] = true
+			e.Units++
 		}
 	}
-	e := Estimate{Mean: sum / n, Units: len(seen), Effective: total * total / squares, log: l}
-	share, centre := 1.0, 0.0
-	if normalised {
-		e.Mean = sum / total
-		share, centre = n/total, e.Mean
+	e.Effective = total * total / squares
+	mean, share, centre := sum/n, 1.0, 0.0 // of the second term
+	if t.normalised {
+		mean = sum / total
+		share, centre = n/total, mean
 	}
-	for i, w := range weights {
-		at := func(x float64) float64 { return share*w*(x-centre) + centre - e.Mean }
-		e.influence, e.down, e.up = append(e.influence, at(x[i])), append(e.down, at(low)), append(e.up, at(high))
+	e.Mean = base + mean
+	for i, w := range t.weight {
+		at := func(x float64) float64 { return t.base[i] + share*w*(x-t.model[i]-centre) + centre - e.Mean }
+		e.influence, e.down, e.up = append(e.influence, at(t.reward[i])), append(e.down, at(low)), append(e.up, at(high))
 	}
 	if high-low <= tiny*max(high, -low) {
 		return e.interval(math.Inf(1))
@@ -144,13 +158,14 @@ func (l *Log) units() []int {
 // not known, or no more than rounding of values of a size.
 func (e Estimate) interval(size float64) Estimate {
 	sums, squares, users, n := make([]float64, len(e.influence)), 0.0, float64(e.Units), float64(len(e.influence))
-	for i, unit := range e.log.units() {
+	for i, unit := range e.units {
 		sums[unit] += e.influence[i]
 	}
 	for _, s := range sums {
 		squares += s * s
 	}
 	e.Error = math.Sqrt(users/(users-1)*squares) / n
+	t := distuv.StudentsT{Sigma: 1, Nu: max(users-1, 1)}.Quantile(0.975)
 	// end is how far an end is from the mean: the root of the quadratic equation.
 	end := func(extremes []float64, sign float64) float64 {
 		var total, squares float64
@@ -159,7 +174,7 @@ func (e Estimate) interval(size float64) Estimate {
 			total, squares = total+x, squares+x*x
 		}
 		half := 1.96 * 1.96 / 2 * squares / n / max(total, math.SmallestNonzeroFloat64)
-		return half + math.Hypot(half, distuv.StudentsT{Sigma: 1, Nu: users - 1}.Quantile(0.975)*e.Error)
+		return half + math.Hypot(half, t*e.Error)
 	}
 	if e.Units > 1 {
 		e.Low, e.High = e.Mean-end(e.down, -1), e.Mean+end(e.up, 1)

@@ -69,7 +69,9 @@ func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64
 type Evaluation struct {
 	Probabilities [][]float64 // how probably the policy chooses each candidate, [N][m]
 	Weight        []float64   // the probability of the logged choice by its propensity, [N]
+	Model         [][]float64 // the reward that a model expects of each candidate, [N][m], see Log.CrossFit; nil: none
 	log           *Log
+	units         []int // of the log
 }
 
 const draws = 100
@@ -82,25 +84,40 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 	if err := log.check(true); err != nil {
 		return nil, err
 	}
-	e, all := &Evaluation{log: log}, make([]float64, runs*log.Candidates)
-	for _, d := range log.Decisions {
-		obs := log.step(d, runs).Observation
-		if err := errors.Join(ctx.Err(), probabilities(all, policy, obs)); err != nil {
+	e := &Evaluation{log: log, units: log.units()}
+	for i, d := range log.Decisions {
+		p, err := log.probabilities(policy, runs, d)
+		if err := errors.Join(ctx.Err(), err); err != nil {
 			return nil, log.failed(d, err)
 		}
-		p, sum := make([]float64, obs.Size(0)), 0.0
-		for i, x := range all {
-			if c := i % log.Candidates; c < len(p) {
-				p[c] += x / float64(runs)
-				sum += x / float64(runs)
+		chance := p[d.Chosen]
+		if log.sets > 0 {
+			if chance, err = log.chance(ctx, policy, runs, i); err != nil {
+				return nil, err
 			}
 		}
-		if !(math.Abs(sum-1) < 1e-3) {
-			return nil, log.failed(d, fmt.Errorf("the policy's probabilities sum to %v", sum))
-		}
-		e.Probabilities, e.Weight = append(e.Probabilities, p), append(e.Weight, p[d.Chosen]/d.Propensity)
+		e.Probabilities, e.Weight = append(e.Probabilities, p), append(e.Weight, chance/d.Propensity)
 	}
 	return e, nil
+}
+
+// probabilities are those of a policy for the candidates of a decision, [m], in the mean over runs.
+func (l *Log) probabilities(policy envs.Policy, runs int, d Decision) ([]float64, error) {
+	obs, all := l.step(d, runs).Observation, make([]float64, runs*l.Candidates)
+	if err := probabilities(all, policy, obs); err != nil {
+		return nil, err
+	}
+	p, sum := make([]float64, obs.Size(0)), 0.0
+	for i, x := range all {
+		if c := i % l.Candidates; c < len(p) {
+			p[c] += x / float64(runs)
+			sum += x / float64(runs)
+		}
+	}
+	if !(math.Abs(sum-1) < 1e-3) {
+		return nil, fmt.Errorf("the policy's probabilities sum to %v", sum)
+	}
+	return p, nil
 }
 
 // probabilities writes those of the policy to dst, [R, M].

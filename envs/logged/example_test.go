@@ -42,7 +42,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println("weights", found.Weight)
-	fmt.Printf("%.2f sold a customer, the shop %.2f\n", found.SelfNormalised().Mean, test.Mean().Mean)
+	fmt.Printf("%.2f sold a customer, the shop %.2f\n", found.Estimate(logged.SNIPW).Mean, test.Mean().Mean)
 	// Output:
 	// weights [0 4 2]
 	// 0.67 sold a customer, the shop 0.33

@@ -14,6 +14,10 @@ type Log struct {
 	Candidates int      // M, of the largest set
 	Decisions  []Decision
 	Warnings   []string // what Read left out of the file, or could not keep
+	Estimated  bool     // propensities are estimates, see EstimatePropensities
+
+	sets  int    // resampled ones a decision, see Marginal; 0: weights are not marginal
+	state []bool // features that are the same for all candidates of a set, where there are resampled ones
 }
 
 // Decision is one decision among m candidates, and what came of it.
@@ -96,12 +100,20 @@ func (l *Log) failed(d Decision, err error) error {
 
 // step is a decision as that of several runs, all of which have made the logged choice.
 func (l *Log) step(d Decision, runs int) envs.Transition {
-	dim, size := len(l.Features), len(d.Contexts)/len(l.Features)
-	padded := append(slices.Clone(d.Contexts), make([]float32, (l.Candidates-size)*dim)...)
 	return envs.Transition{
-		Observation: envs.Observation{Runs: runs, Candidates: l.Candidates, Dim: dim,
-			Contexts: slices.Repeat(padded, runs), Sizes: slices.Repeat([]int32{int32(size)}, runs)},
-		Actions: slices.Repeat([]int{d.Chosen}, runs),
-		Outcome: envs.Outcome{Reward: slices.Repeat([]float32{d.Reward}, runs)},
+		Observation: l.observation(slices.Repeat([]Decision{d}, runs)),
+		Actions:     slices.Repeat([]int{d.Chosen}, runs),
+		Outcome:     envs.Outcome{Reward: slices.Repeat([]float32{d.Reward}, runs)},
 	}
+}
+
+// observation is that of a decision a run.
+func (l *Log) observation(decisions []Decision) envs.Observation {
+	o := envs.Observation{Runs: len(decisions), Candidates: l.Candidates, Dim: len(l.Features)}
+	o.Contexts = make([]float32, o.Runs*o.Candidates*o.Dim)
+	for r, d := range decisions {
+		copy(o.Contexts[r*o.Candidates*o.Dim:], d.Contexts)
+		o.Sizes = append(o.Sizes, int32(len(d.Contexts)/o.Dim))
+	}
+	return o
 }

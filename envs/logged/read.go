@@ -42,15 +42,12 @@ func ReadFile(path string, f Format) (*Log, error) {
 // is said in Log.Warnings, once each:
 //
 //   - Records whose fields are all empty are skipped.
-//   - The last decision is left out where its last record is incomplete, as in the copy of a file that
-//     is still being written: it lacks fields, or an end of quotes, or it has no line end and a value
-//     that does not fit.
 //   - Rewards of candidates that were not chosen are not read.
 //   - Rewards and features are kept as float32, which has 7 digits. It is said where that changes them
 //     by 0.5, or by a thousandth of a column's range.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
 	rd, text := reader{Format: f, log: &Log{}, columns: map[int]*column{}}, bufio.NewReader(r)
-	rd.in = csv.NewReader(io.TeeReader(text, &rd.last))
+	rd.in = csv.NewReader(text)
 	rd.in.Comma, rd.in.FieldsPerRecord = cmp.Or(f.Comma, ','), -1
 	start, _ := text.Peek(3)
 	err := error(nil)
@@ -71,14 +68,6 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 	return rd.log, nil
 }
 
-// lastByte is the last that was written.
-type lastByte byte
-
-func (l *lastByte) Write(p []byte) (int, error) {
-	*l = lastByte(p[len(p)-1])
-	return len(p), nil
-}
-
 // column is what is known of the values of a column.
 type column struct {
 	low, high float64
@@ -93,8 +82,6 @@ type reader struct {
 	header  []string
 	columns map[int]*column // of rewards and features
 	empty   int             // records
-	last    lastByte        // of the file
-	cut     error           // what the last record lacks
 	unread  string          // the first reward of a candidate that was not chosen
 
 	decision, user, chosen, reward, propensity int // columns; -1: not read
@@ -106,18 +93,10 @@ type record struct {
 	line   int
 }
 
-// next returns the next record that is not empty, without blanks around the values. The record is
-// io.EOF's where it is the last one and incomplete.
+// next returns the next record that is not empty, without blanks around the values.
 func (rd *reader) next() (record, error) {
 	for {
 		fields, err := rd.in.Read()
-		var bad *csv.ParseError
-		if errors.As(err, &bad) && bad.Err == csv.ErrQuote && bad.Line <= bad.StartLine+1 && rd.header != nil {
-			// Quotes that do not end take all that follows, so most of a file may be missing.
-			if _, end := rd.in.Read(); end == io.EOF {
-				rd.cut, err = err, io.EOF
-			}
-		}
 		if err != nil {
 			return record{}, err
 		}
@@ -128,14 +107,10 @@ func (rd *reader) next() (record, error) {
 		switch {
 		case strings.Join(fields, "") == "":
 			rd.empty++
-		case rd.header == nil || len(fields) == len(rd.header):
-			return record{fields, line}, nil
+		case rd.header != nil && len(fields) != len(rd.header):
+			return record{}, fmt.Errorf("line %d: the record %q has %d columns, the header has %d", line, fields, len(fields), len(rd.header))
 		default:
-			err := fmt.Errorf("line %d: the record %q has %d columns, the header has %d", line, fields, len(fields), len(rd.header))
-			if _, end := rd.in.Read(); end == io.EOF && len(fields) < len(rd.header) {
-				rd.cut, err = err, io.EOF
-			}
-			return record{}, err
+			return record{fields, line}, nil
 		}
 	}
 }
@@ -198,30 +173,17 @@ func (rd *reader) rows() error {
 		}
 		if len(rows) > 0 && (end != nil || row.fields[rd.decision] != rows[0].fields[rd.decision]) {
 			d, err := rd.parse(rows)
-			if last := len(rows) - 1; err != nil && end != nil && rd.cut == nil && rd.last != '\n' {
-				if _, before := rd.parse(rows[:last]); last == 0 || before == nil {
-					rd.cut, err = err, nil
-				}
-			}
-			before := lines[d.ID]
-			switch {
+			switch before := lines[d.ID]; {
 			case err != nil:
 				return err
-			case rd.cut != nil:
-				rd.warn("the last decision, %q, is incomplete and left out: %v", d.ID, rd.cut)
-			case end != nil && d.Chosen < 0:
-				rd.warn("the last decision, %q, is incomplete and left out: it has no choice", d.ID)
 			case before > 0:
 				return rd.wrong(rows[0], rd.decision, "%q is also in line %d, with others between", d.ID, before)
 			case d.Chosen < 0:
 				return rd.wrong(rows[0], rd.chosen, "decision %q has no choice", d.ID)
-			default:
-				rd.log.Decisions = append(rd.log.Decisions, d)
-				rd.log.Candidates = max(rd.log.Candidates, len(rows))
 			}
+			rd.log.Decisions = append(rd.log.Decisions, d)
+			rd.log.Candidates = max(rd.log.Candidates, len(rows))
 			lines[d.ID], rows = rows[0].line, rows[:0]
-		} else if rd.cut != nil {
-			rd.warn("the last record is incomplete and left out: %v", rd.cut)
 		}
 		rows = append(rows, row)
 	}
@@ -237,7 +199,7 @@ func (rd *reader) rows() error {
 		}
 	}
 	if len(rd.log.Decisions) == 0 {
-		return errors.New(strings.Join(append([]string{"there are no complete decisions"}, rd.log.Warnings...), "; "))
+		return errors.New("there are no decisions")
 	}
 	return nil
 }

@@ -25,14 +25,15 @@ import (
 // plot overflow and lose colours. kernel limits what a cell may show. sim notices
 // changed code in all entries of an experiment, lets others play, lists parts and
 // prints progress. cmd/paper makes only what is not of today's code, refuses flags
-// that would play nothing, plays on devices, and draws and runs by flags.
+// that would play nothing, plays on devices, and draws and runs by flags. logged
+// has eleven estimators with their sources, four reward models and diagnostics.
 var budgets = map[string]int{
 	"envs":                943,  // 750 planned
 	"envs/envtest":        851,  // 550 planned
 	"envs/sim":            1193, // 1,000 planned
 	"envs/online":         200,
 	"envs/kkbox":          1900,
-	"envs/logged":         900,
+	"envs/logged":         1353, // 900 planned
 	"pgcr":                1395, // 1,200 planned
 	"pgcr/ondevice":       900,
 	"baselines":           900,

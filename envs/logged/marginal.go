@@ -1,0 +1,114 @@
+package logged
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Marginal returns the log for estimates and learning with marginal weights: those of Evaluate are
+// p(c)/p0(c) in place of π/p, with the paper's marginal probabilities (14) that the policy and the log
+// choose the context c, whatever else is on offer. They are weights given the context alone, and so
+// less noisy (Saito and Joachims: Off-policy evaluation for large action spaces via embeddings. ICML
+// 2022). p(c) is the mean over so many resampled sets (21), at least 1: the choice keeps its place,
+// and the places of the others have candidates from all of the log. Features that are the same for
+// all candidates of a set, in all sets, are taken as the state: a set keeps its own.
+//
+// logging is the policy, of one run, that made the log; nil says that it chose uniformly, p0 = 1/m.
+// The candidates of a set are taken to be independent draws that do not depend on the state. Where
+// decisions offer the same items that is false: then the log keeps its weights, and a warning says so.
+func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (*Log, error) {
+	if err := l.check(true); err != nil {
+		return nil, err
+	}
+	m := *l
+	m.sets, m.state, m.Decisions = max(sets, 1), l.shared(), slices.Clone(l.Decisions)
+	items := func(i int) []float32 { // without the state
+		x := slices.Clone(l.Decisions[i].Contexts)
+		for j := range x {
+			if m.state[j%len(m.state)] {
+				x[j] = 0
+			}
+		}
+		return x
+	}
+	first, equal := items(0), 0
+	for i, d := range l.Decisions {
+		size := float64(len(d.Contexts) / len(l.Features))
+		if logging == nil && math.Abs(d.Propensity*size-1) > 1e-3 {
+			return nil, l.failed(d, fmt.Errorf("its propensity is %v and not that of a uniform choice, %v: the policy that made the log is wanted", d.Propensity, 1/size))
+		}
+		if slices.Equal(items(i), first) {
+			equal++
+		}
+	}
+	if 2*equal > len(l.Decisions) {
+		m.sets, m.Warnings = 0, append(slices.Clip(l.Warnings), "decisions offer the same items: weights are not marginal, for sets cannot be resampled")
+		return &m, nil
+	}
+	for i := range m.Decisions {
+		d := &m.Decisions[i]
+		if logging != nil {
+			p, err := m.chance(ctx, logging, 1, i)
+			if err != nil {
+				return nil, err
+			}
+			d.Propensity = p
+		}
+	}
+	return &m, m.check(true)
+}
+
+// shared says which features are the same for all candidates of a set, [D].
+func (l *Log) shared() []bool {
+	dim := len(l.Features)
+	shared := slices.Repeat([]bool{true}, dim)
+	for _, d := range l.Decisions {
+		for i, x := range d.Contexts {
+			shared[i%dim] = shared[i%dim] && x == d.Contexts[i%dim]
+		}
+	}
+	return shared
+}
+
+// resampled is a decision among resampled candidates, beside the choice, which keeps its place.
+func (l *Log) resampled(d Decision, rng *rand.Rand) Decision {
+	dim := len(l.Features)
+	d.Contexts = slices.Clone(d.Contexts)
+	for c := range len(d.Contexts) / dim {
+		for c != d.Chosen {
+			// All candidates of the log are equally probable.
+			other, k := l.Decisions[rng.IntN(len(l.Decisions))].Contexts, rng.IntN(l.Candidates)*dim
+			if k >= len(other) {
+				continue
+			}
+			for j, x := range other[k : k+dim] {
+				if !l.state[j] {
+					d.Contexts[c*dim+j] = x
+				}
+			}
+			break
+		}
+	}
+	return d
+}
+
+// chance is the marginal probability with which the policy chooses what decision i chose. The sets
+// are the same for all policies.
+func (l *Log) chance(ctx context.Context, policy envs.Policy, runs, i int) (mean float64, err error) {
+	rng := rand.New(rand.NewPCG(uint64(i), 0))
+	for range l.sets {
+		d := l.resampled(l.Decisions[i], rng)
+		p, err := l.probabilities(policy, runs, d)
+		if err := errors.Join(ctx.Err(), err); err != nil {
+			return 0, l.failed(d, err)
+		}
+		mean += p[d.Chosen] / float64(l.sets)
+	}
+	return mean, nil
+}

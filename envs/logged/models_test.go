@@ -1,0 +1,248 @@
+package logged_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/logged"
+)
+
+// A fit is the best one where its prediction errors are uncorrelated with every feature.
+func TestModelsSolveTheirEquations(t *testing.T) {
+	log := simulate(1, 300, 1, 2)
+	for name, model := range map[string]logged.Model{"ridge": logged.Ridge(1e-9), "logistic": logged.Logistic(1e-9), "choice": logged.Choice(1e-9)} {
+		predict, err := model(context.Background(), log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sums [3]float64 // with x, g and 1
+		for _, d := range log.Decisions {
+			q, err := predict(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for c, qc := range q {
+				off := -qc
+				if c == d.Chosen && name == "choice" {
+					off++
+				} else if c == d.Chosen {
+					off += float64(d.Reward)
+				} else if name != "choice" {
+					continue
+				}
+				for j, x := range []float32{d.Contexts[2*c], d.Contexts[2*c+1], 1} {
+					sums[j] += off * float64(x)
+				}
+			}
+		}
+		for j, s := range sums {
+			if math.Abs(s) > 1e-5 {
+				t.Errorf("%s: the errors times feature %d sum to %v", name, j, s)
+			}
+		}
+	}
+	singular := table([]float64{1, 0, 1}, []float64{1, 1, 1}, "")
+	for i := range singular.Decisions {
+		singular.Decisions[i].Contexts = []float32{1, 1}
+	}
+	_, same := logged.Ridge(0)(context.Background(), singular)
+	_, few := table([]float64{1, 0}, []float64{1, 1}, "").CrossFit(context.Background(), logged.Ridge(1))
+	_, none := logged.Values(baselines.Random{}, 1, 1)(context.Background(), log)
+	for want, err := range map[string]error{"the model cannot be fitted": same, "2 users, want 3": few, "has no Values": none} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+}
+
+// counter values every candidate with the number of decisions that it has learned.
+type counter struct {
+	first
+	learned float64
+}
+
+func (c *counter) New(envs.Spec, []uint64) (envs.Policy, error) { return &counter{}, nil }
+func (c *counter) Update(envs.Transition) error                 { c.learned++; return nil }
+func (c *counter) Values(dst []float64, _ envs.Observation) error {
+	for i := range dst {
+		dst[i] = c.learned
+	}
+	return nil
+}
+
+// A prediction does not know the rewards of its user, and knows those of two thirds of the others.
+func TestCrossFit(t *testing.T) {
+	fit := func(log *logged.Log, model logged.Model) [][]float64 {
+		q, err := log.CrossFit(context.Background(), model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q
+	}
+	log := simulate(1, 30, 2, 0)
+	before := fit(log, logged.Ridge(1))
+	log.Decisions[10].Reward++ // user 5, with decision 11
+	for i, q := range fit(log, logged.Ridge(1)) {
+		if want := i/2%3 == 5%3; slices.Equal(q, before[i]) != want {
+			t.Errorf("decision %d: the prediction is unchanged: %v, want %v", i, !want, want)
+		}
+	}
+	for i, q := range fit(log, logged.Values(&counter{}, 2, 1)) {
+		if len(q) != len(log.Decisions[i].Contexts)/2 || q[0] != 2*40 {
+			t.Errorf("predictions %v, want %d of 80", q, len(log.Decisions[i].Contexts)/2)
+		}
+	}
+}
+
+// The log is a softmax of x, so its propensities can be estimated.
+func TestEstimatePropensities(t *testing.T) {
+	log := simulate(1, 500, 4, 2)
+	estimated, err := log.EstimatePropensities(context.Background(), logged.Choice(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := 0.0
+	for i, d := range estimated.Decisions {
+		off += math.Abs(d.Propensity/log.Decisions[i].Propensity-1) / 2000
+	}
+	if off > 0.05 {
+		t.Errorf("propensities are off by %.3f", off)
+	}
+	if w := evaluate(t, estimated, &first{}, 1).Diagnose().Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "propensities are estimates") {
+		t.Errorf("warnings %q", w)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	rare := table(slices.Repeat([]float64{1}, 200), slices.Repeat([]float64{0.5}, 200), "")
+	rare.Decisions[0].Propensity = 1e-4
+	wrong := table(slices.Repeat([]float64{1, 0}, 100), slices.Repeat([]float64{1}, 200), "")
+	few := table([]float64{1, 0, 1, 0}, []float64{0.5, 0.5, 0.5, 0.5}, "")
+	for i, c := range []struct {
+		log  *logged.Log
+		want []string
+	}{
+		{table(slices.Repeat([]float64{1, 0}, 100), slices.Repeat([]float64{0.5}, 200), ""), nil},
+		{rare, []string{"1 effective decisions", "1 % of the decisions have 98 % of the weighted rewards"}},
+		{wrong, []string{"the mean weight is 0.500 [0.425, 0.575], which leaves out 1"}},
+		{few, []string{"2 effective decisions", "1 % of the decisions have 50 %"}[:1]},
+	} {
+		d := evaluate(t, c.log, &first{}, 1).Diagnose()
+		if len(d.Warnings) != len(c.want) {
+			t.Errorf("%d: warnings %q, want %q", i, d.Warnings, c.want)
+			continue
+		}
+		for k, want := range c.want {
+			if !strings.HasPrefix(d.Warnings[k], want) {
+				t.Errorf("%d: warning %q, want %s", i, d.Warnings[k], want)
+			}
+		}
+	}
+	d := evaluate(t, wrong, &first{}, 1).Diagnose()
+	near(t, "the missing share", d.Missing, 0.5)
+	near(t, "the largest weight", d.Largest, 1)
+	near(t, "the share of the top", d.Top, 0.02)
+}
+
+// All of 20 policies are equally good. Their intervals hold the truth at the same time.
+func TestTogether(t *testing.T) {
+	const logs = 120
+	var single, together float64
+	for seed := range uint64(logs) {
+		log := simulate(seed, 100, 1, 0)
+		var all []logged.Estimate
+		for k := range 20 {
+			// Contexts have the same law at all places: policy k chooses the places by the number of the decision.
+			all = append(all, evaluate(t, log, &coded{k: k}, 1).Estimate(logged.SNIPW))
+		}
+		const truth = 1.0 / 4
+		for k, estimates := range [][]logged.Estimate{all, logged.Together(all...)} {
+			if !slices.ContainsFunc(estimates, func(e logged.Estimate) bool { return truth < e.Low || e.High < truth }) {
+				*[]*float64{&single, &together}[k] += 1.0 / logs
+			}
+		}
+	}
+	if single > 0.85 || together < 0.92 {
+		t.Errorf("all 20 intervals hold the truth in a share of %.3f, together %.3f", single, together)
+	}
+}
+
+// coded chooses the first or the second candidate, by a bit of the first feature.
+type coded struct {
+	chooser
+	k int
+}
+
+func (p *coded) Probabilities(dst []float64, obs envs.Observation) error {
+	clear(dst)
+	dst[int(obs.Contexts[0]*(1<<20))>>p.k&1] = 1
+	return nil
+}
+
+// inclined chooses by a softmax of x, as simulate does.
+type inclined struct {
+	chooser
+	lean float64
+}
+
+func (p *inclined) Probabilities(dst []float64, obs envs.Observation) error {
+	clear(dst)
+	total := 0.0
+	for c := range obs.Size(0) {
+		dst[c] = math.Exp(p.lean * float64(obs.Context(0, c)[0]))
+		total += dst[c]
+	}
+	for c := range dst {
+		dst[c] /= total
+	}
+	return nil
+}
+
+// Marginal weights have the same mean as ordinary ones, and estimates vary less from log to log.
+func TestMarginal(t *testing.T) {
+	const logs = 150
+	for lean, logging := range map[float64]envs.Policy{0: nil, 1.5: &inclined{lean: 1.5}} {
+		var sum, squares [2]float64
+		for seed := range uint64(logs) {
+			log := simulate(seed, 60, 4, lean)
+			marginal, err := log.Marginal(context.Background(), logging, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, l := range []*logged.Log{log, marginal} {
+				x := evaluate(t, l, &inclined{lean: -4}, 1).Estimate(logged.IPW).Mean
+				sum[k], squares[k] = sum[k]+x/logs, squares[k]+x*x/logs
+			}
+		}
+		sd := [2]float64{math.Sqrt(squares[0] - sum[0]*sum[0]), math.Sqrt(squares[1] - sum[1]*sum[1])}
+		t.Logf("propensities of lean %v: ordinary %.4f, sd %.4f; marginal %.4f, sd %.4f", lean, sum[0], sd[0], sum[1], sd[1])
+		if math.Abs(sum[0]-sum[1]) > 0.004 || sd[1] > sd[0] {
+			t.Errorf("the means differ, or the marginal sd is not smaller")
+		}
+	}
+	log := simulate(1, 60, 4, 0)
+	same, err := log.Marginal(context.Background(), nil, 1)
+	if err != nil || len(same.Warnings) > 0 {
+		t.Fatalf("%v, warnings %q", err, same.Warnings)
+	}
+	// A policy that is the one of the log has weights of 1.
+	leaning := simulate(1, 60, 4, 1)
+	if marginal, err := leaning.Marginal(context.Background(), &inclined{lean: 1}, 3); err != nil {
+		t.Fatal(err)
+	} else if e := evaluate(t, marginal, &inclined{lean: 1}, 1); slices.ContainsFunc(e.Weight, func(w float64) bool { return math.Abs(w-1) > 1e-9 }) {
+		t.Error("weights of the log's own policy are not 1")
+	}
+	if _, err := leaning.Marginal(context.Background(), nil, 1); err == nil || !strings.Contains(err.Error(), "the policy that made the log is wanted") {
+		t.Errorf("the error is %v", err)
+	}
+	items, err := table(make([]float64, 9), slices.Repeat([]float64{0.5}, 9), "").Marginal(context.Background(), nil, 1)
+	if err != nil || fmt.Sprint(items.Warnings) != "[decisions offer the same items: weights are not marginal, for sets cannot be resampled]" {
+		t.Errorf("%v, warnings %q", err, items.Warnings)
+	}
+}
