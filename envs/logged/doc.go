@@ -68,8 +68,7 @@
 //	                  IPW             1.000 1.000  .992  .992  .962  .970
 //	                  SNIPW           1.000 1.000  .995  .990  .977  .957
 //	                  SNIPW less Mean 1.000 1.000 1.000  .977  .955  .947
-//	lognormal (σ = 1) Mean             .942  .920  .947  .962  .982  .980
-//	                  SNIPW            .987  .970  .985  .995 1.000  .992
+//	lognormal (σ = 1) SNIPW            .987  .970  .985  .995 1.000  .992
 //
 //	go test -run Coverage -v ./envs/logged
 package logged

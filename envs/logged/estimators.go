@@ -25,10 +25,7 @@ type Estimator struct {
 }
 
 // With is the estimator with that L.
-func (k Estimator) With(l float64) Estimator {
-	k.L = l
-	return k
-}
+func (k Estimator) With(l float64) Estimator { k.L = l; return k }
 
 func plain(w, _ float64) float64       { return w }
 func clipped(w, l float64) float64     { return min(w, l) }

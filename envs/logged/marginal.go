@@ -15,7 +15,7 @@ import (
 // p(c)/p0(c) in place of π/p, with the paper's marginal probabilities (14) that the policy and the log
 // choose the context c, whatever else is on offer. They are weights given the context alone, and so
 // less noisy (Saito and Joachims: Off-policy evaluation for large action spaces via embeddings. ICML
-// 2022). p(c) is the mean over so many resampled sets (21), at least 1: the choice keeps its place,
+// 2022). p(c) is the mean over resampled sets (21), one or more: the choice keeps its place,
 // and the places of the others have candidates from all of the log. Features that are the same for
 // all candidates of a set, in all sets, are taken as the state: a set keeps its own.
 //
@@ -52,13 +52,12 @@ func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (*Log
 		return &m, nil
 	}
 	for i := range m.Decisions {
-		d := &m.Decisions[i]
 		if logging != nil {
 			p, err := m.chance(ctx, logging, 1, i)
 			if err != nil {
 				return nil, err
 			}
-			d.Propensity = p
+			m.Decisions[i].Propensity = p
 		}
 	}
 	return &m, m.check(true)
