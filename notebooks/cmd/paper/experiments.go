@@ -197,7 +197,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	case last.Stale != nil:
 		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(last.Stale, ", "))
 	case last.Served > 0:
-		fmt.Fprintf(p.stdout, "%.0f %% was stored; run -fresh plays all again\n", 100*float64(last.Served)/float64(last.Total))
+		fmt.Fprintf(p.stdout, "%.0f %% was stored; -fresh plays all again\n", 100*float64(last.Served)/float64(last.Total))
 	}
 	if p.parts > 0 && err == nil && len(results) < len(e.Entries) {
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)
