@@ -23,7 +23,7 @@ type Recorder interface {
 	Record(step int, tr envs.Transition, regret []float64)
 }
 
-// Algorithm is what can be played: PGCR or Value.
+// Algorithm is what can be played: PGCR or Value. A Backend of its settings is not looked at.
 type Algorithm interface {
 	// player validates the settings and returns the live algorithm of one run a seed.
 	player(spec envs.Spec, seeds []uint64, backend compute.Backend) (player, error)
@@ -59,6 +59,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 	if err != nil {
 		return err
 	}
+	defer prog.free()
 	for done := 0; done < steps; done += s.chunk {
 		if err := ctx.Err(); err != nil {
 			return err

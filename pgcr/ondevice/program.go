@@ -171,8 +171,7 @@ func (p *program) run(done, n int, w *world) ([]int32, error) {
 	return tensors.CopyFlatData[int32](p.state[len(p.state)-1])
 }
 
-// call runs a graph. The first arguments are used up, and their memory may be that of results; the
-// last are freed.
+// call runs a graph. The first arguments are used up, the last are freed.
 func (p *program) call(exec *Exec, used, kept []*tensors.Tensor, fresh ...*tensors.Tensor) ([]*tensors.Tensor, error) {
 	var args []any
 	for _, t := range used {
@@ -190,6 +189,15 @@ func (p *program) call(exec *Exec, used, kept []*tensors.Tensor, fresh ...*tenso
 		err = errors.Join(err, t.FinalizeAll())
 	}
 	return results, err
+}
+
+// free frees the programs and what is on the device, which may be gigabytes.
+func (p *program) free() {
+	for _, t := range append(p.state, p.features, p.reward) {
+		t.FinalizeAll() // an error is one of a chunk that has failed
+	}
+	p.loop.Finalize()
+	p.grow.Finalize()
 }
 
 // finite returns an envs.RunError when a weight is not finite. It stays so, so that looking once a
