@@ -9,6 +9,7 @@
 // decisions of the host's loop, until rounding, which Adam makes large where a gradient is all
 // rounding, decides a near tie.
 //
-// That is for bandits whose contexts and rewards are drawn whatever was chosen, with full candidate
-// sets. Play returns an Unsupported error for everything else.
+// That is for bandits with full candidate sets, whose contexts and rewards depend on no earlier
+// choice. The decisions of each chunk are made once more in an environment of the host, which shows
+// whether they do. Play returns an Unsupported error for everything else.
 package ondevice

@@ -128,6 +128,27 @@ func (v varied) New(seeds []uint64) (envs.Environment, error) {
 	})
 }
 
+// fatigue pays less the more often anything but the first candidate was chosen.
+type fatigue struct{ envs.Linear }
+
+type tired struct {
+	envs.Environment
+	times float32
+}
+
+func (f fatigue) New(seeds []uint64) (envs.Environment, error) {
+	env, err := f.Linear.New(seeds)
+	return &tired{Environment: env}, err
+}
+
+func (t *tired) Step(actions []int) (envs.Outcome, error) {
+	out, err := t.Environment.Step(actions)
+	if out.Reward[0] -= t.times; actions[0] > 0 {
+		t.times++
+	}
+	return out, err
+}
+
 func TestXLAUnsupported(t *testing.T) {
 	for want, c := range map[string]struct {
 		config  pgcr.Config
@@ -136,6 +157,7 @@ func TestXLAUnsupported(t *testing.T) {
 	}{
 		"have a state":             {pgcr.Config{}, envtest.Chain{}, 10},
 		"vary in size":             {pgcr.Config{}, varied{}, 10},
+		"depend on earlier":        {pgcr.Config{}, fatigue{}, 10},
 		"other than one update":    {pgcr.Config{UpdateEvery: 2}, envs.Linear{}, 10},
 		"all 200 candidates would": {pgcr.Config{}, envs.Linear{Candidates: 200}, 10},
 		"the history of 1 runs":    {pgcr.Config{}, envs.Linear{}, 100_000_000},

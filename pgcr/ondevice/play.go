@@ -1,8 +1,8 @@
 package ondevice
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -65,17 +65,11 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 			return err
 		}
 		n := min(s.chunk, steps-done)
-		if err := w.draw(n); err != nil {
-			if done > 0 { // too late for the host
-				err = fmt.Errorf("ondevice: after %d steps: %v", done, err)
-			}
-			return err
+		actions, err := prog.play(done, n, w)
+		if reason := Unsupported(""); done > 0 && errors.As(err, &reason) {
+			err = fmt.Errorf("ondevice: after %d steps, too late for the host: %s", done, reason)
 		}
-		for k := range n {
-			p.draw(k, done+k, s.steps)
-		}
-		actions, err := prog.run(done, n, w)
-		if err := cmp.Or(err, prog.finite(done+n)); err != nil {
+		if err != nil {
 			return err
 		}
 		for k := range n {

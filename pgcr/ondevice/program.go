@@ -1,6 +1,7 @@
 package ondevice
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -150,6 +151,20 @@ func (p *program) step(in []*Node) (next []*Node) {
 	}
 	next = append(next, h.action, h.features, h.reward, AddScalar(k, 1))
 	return append(next, in[len(next):]...)
+}
+
+// play draws and plays n steps after the first done and returns the actions of all steps, [R, T].
+func (p *program) play(done, n int, w *world) (actions []int32, err error) {
+	if err := w.draw(n); err != nil {
+		return nil, err
+	}
+	for k := range n {
+		p.player.draw(k, done+k, p.steps)
+	}
+	if actions, err = p.run(done, n, w); err != nil {
+		return nil, err
+	}
+	return actions, cmp.Or(p.finite(done+n), w.verify(n, done, actions))
 }
 
 // run plays n steps after the first done and returns the actions of all steps, [R, T].

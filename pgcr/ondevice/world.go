@@ -10,11 +10,14 @@ import (
 )
 
 // world draws what happens in a chunk of steps. It has M environments of the same seeds, and always
-// chooses the i-th candidate in the i-th, which so tells that candidate's reward.
+// chooses the i-th candidate in the i-th, which so tells that candidate's reward. That is right where
+// nothing depends on earlier choices, which is seen in one more environment, where the decisions of
+// the loop are made once more.
 type world struct {
 	sizes
 	copies  []envs.Environment
 	actions [][]int // of each
+	played  envs.Environment
 
 	contexts, rewards []float32   // [R, K*M, D+1] and [R, K*M]
 	regret            [][]float64 // [K] of [R*M], of each candidate; nil where there is no Oracle
@@ -22,6 +25,10 @@ type world struct {
 
 func newWorld(problem envs.Problem, seeds []uint64, s sizes) (*world, error) {
 	w := &world{sizes: s}
+	var err error
+	if w.played, err = problem.New(seeds); err != nil {
+		return nil, err
+	}
 	for i := range s.spec.Candidates {
 		env, err := problem.New(seeds)
 		if err != nil {
@@ -29,7 +36,7 @@ func newWorld(problem envs.Problem, seeds []uint64, s sizes) (*world, error) {
 		}
 		w.copies, w.actions = append(w.copies, env), append(w.actions, slices.Repeat([]int{i}, s.runs))
 	}
-	if env := w.copies[0]; env.Observe().Session != nil {
+	if w.played.Observe().Session != nil {
 		return nil, Unsupported("the problem has sessions, whose contexts depend on what is chosen")
 	}
 	places := s.runs * s.chunk * s.spec.Candidates
@@ -81,9 +88,6 @@ func (w *world) step(k int) error {
 		}
 	}
 	for i, env := range w.copies {
-		if !slices.Equal(env.Observe().Contexts, obs.Contexts) {
-			return Unsupported("contexts depend on what is chosen")
-		}
 		out, err := env.Step(w.actions[i])
 		if err != nil {
 			return err
@@ -93,6 +97,30 @@ func (w *world) step(k int) error {
 				return &envs.RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v", i, reward)}
 			}
 			part(part(w.rewards, r, w.runs), k, w.chunk)[i] = reward
+		}
+	}
+	return nil
+}
+
+// verify makes the decisions of n steps after the first done, and returns an Unsupported where other
+// contexts or rewards come of them than were drawn.
+func (w *world) verify(n, done int, all []int32) error {
+	for k := range n {
+		obs := w.played.Observe()
+		tr, _ := w.outcome(k, done+k, all)
+		out, err := w.played.Step(tr.Actions)
+		if err != nil {
+			return err
+		}
+		same := slices.Equal(out.Reward, tr.Reward)
+		for r := range w.runs {
+			rows := part(part(w.contexts, r, w.runs), k, w.chunk)
+			for i := range w.spec.Candidates {
+				same = same && slices.Equal(obs.Context(r, i), part(rows, i, w.spec.Candidates)[:w.spec.Dim])
+			}
+		}
+		if !same {
+			return Unsupported("contexts or rewards depend on earlier choices")
 		}
 	}
 	return nil
