@@ -28,8 +28,8 @@
 // # Stored results
 //
 // Code, and settings that JSON does not show, can change while the name of a
-// result's file stays. So Run plays the first 100 steps of one run of each stored
-// result again, each entry another run, and compares the problem alone, by
+// result's file stays. So Run plays the first 100 steps of one run of each stored result
+// again, or of one of its parts, each entry another run, and compares the problem alone, by
 // [Result].Check. A difference beyond another processor's rounding makes the
 // experiment stale: [Status] names the entries where it was seen, the files of all
 // entries get names that end in ".old", and all are played again. So results of one

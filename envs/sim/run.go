@@ -210,7 +210,9 @@ func (j *job) fail(err error) {
 func (j *job) look() error {
 	folder := j.parts(&j.result)
 	files, _ := os.ReadDir(folder) // most often there is no such folder
-	for _, file := range files {
+	replay := true                 // one of an entry, another in each shard: what is there has come of one code
+	for i := range files {
+		file := files[(i+j.Shard)%len(files)]
 		if filepath.Ext(file.Name()) != partExt || j.result.complete() == nil {
 			continue
 		}
@@ -219,8 +221,9 @@ func (j *job) look() error {
 		case errors.Is(err, fs.ErrNotExist): // another process has just made the result
 		case err != nil:
 			return err
-		case j.result.Reward[part.there()[0]] == nil && j.fresh(part):
+		case j.result.Reward[part.there()[0]] == nil && j.fresh(part, replay):
 			j.add(part)
+			replay = false
 		}
 	}
 	if j.result.complete() != nil {
@@ -228,7 +231,7 @@ func (j *job) look() error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err != nil || !j.fresh(r) {
+		if err != nil || !j.fresh(r, true) {
 			return err
 		}
 		j.result = *r
@@ -292,26 +295,28 @@ func (t *turns) Act(dst []int, obs envs.Observation) error {
 
 func (t *turns) Update(envs.Transition) error { *t++; return nil }
 
-// fresh plays the first steps of one run of a stored result, or part, again and
-// returns whether the file says the same. If not, the entry is reported. Entries
+// fresh returns whether a stored result, or part, has today's Check and, where replay
+// asks for it, says of the first steps of one run what they are when played again. If not, the entry is reported. Entries
 // play different runs, since what one shows concerns all.
-func (j *job) fresh(r *Result) bool {
-	there := r.there()
-	run := there[j.index%len(there)]
-	n, _ := slices.BinarySearch(r.Checkpoints, replayed+1)
-	curves := NewCurves(1, r.Checkpoints[:n])
-	if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves); err != nil {
-		j.fail(err)
-		return false
-	}
-	was, is := r.Reward[run][:n:n], curves.Reward[0]
-	same := r.Check == j.check && (r.Regret == nil) == (curves.Regret == nil)
-	if same && r.Regret != nil {
-		was, is = append(was, r.Regret[run][:n]...), append(is, curves.Regret[0]...)
-	}
-	largest := max(slices.Max(was), -slices.Min(was))
-	for i := range was {
-		same = same && math.Abs(was[i]-is[i]) <= tolerance*largest
+func (j *job) fresh(r *Result, replay bool) bool {
+	same := r.Check == j.check
+	if there := r.there(); replay {
+		run := there[j.index%len(there)]
+		n, _ := slices.BinarySearch(r.Checkpoints, replayed+1)
+		curves := NewCurves(1, r.Checkpoints[:n])
+		if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves); err != nil {
+			j.fail(err)
+			return false
+		}
+		was, is := r.Reward[run][:n:n], curves.Reward[0]
+		same = same && (r.Regret == nil) == (curves.Regret == nil)
+		if same && r.Regret != nil {
+			was, is = append(was, r.Regret[run][:n]...), append(is, curves.Regret[0]...)
+		}
+		largest := max(slices.Max(was), -slices.Min(was))
+		for i := range was {
+			same = same && math.Abs(was[i]-is[i]) <= tolerance*largest
+		}
 	}
 	if !same {
 		j.report(func(s *Status) {

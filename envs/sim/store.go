@@ -19,8 +19,8 @@ import (
 //	<Dir>/<experiment>/<entry>-<8 hex digits of the settings>.csv
 //
 // and the parts of one that is not finished beside it in a folder that ends in
-// ".parts", as runs-<first>-<last>.part. Files that are damaged, or hold something else than their name says,
-// are errors that name file and line, and are not overwritten.
+// ".parts", as runs-<first>-<last>.part. Files that are damaged, or hold something else
+// than their name says, are errors that name file and line, and are not overwritten.
 type Store struct{ Dir string }
 
 // Load returns the result of one entry of an experiment as it is stored; Run also

@@ -26,6 +26,7 @@ import (
 	"github.com/contextrec/contextrec/notebooks/figure"
 	"github.com/contextrec/contextrec/notebooks/nb"
 	"github.com/contextrec/contextrec/notebooks/paper"
+	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
 // experiments are those of these names in this order, or all of them, on the data
@@ -186,7 +187,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 		last = st
 		show(st)
 	}
-	results, err := e.Run(ctx, p.store(), opt)
+	results, err := submit.Run(ctx, p.out, e, opt)
 	if p.terminal {
 		fmt.Fprint(p.stderr, "\r\x1b[K") // the bar of a run that did not end
 	}

@@ -7,6 +7,8 @@
 //	paper plot [NAME...]        figures of stored results
 //	paper table                 the paper's claims, judged by stored results
 //	paper notebooks [NAME...]   execute the notebooks
+//	paper submit NAME           have an experiment played by Slurm or Kubernetes;
+//	                            paper status and paper cancel are for what was submitted
 //	paper reproduce             all of that but for the music, which takes hours
 //	paper lab [-dir DIR]        a copy of the notebooks in JupyterLab or Jupyter
 //	                            Notebook; arguments after -- are Jupyter's
@@ -44,6 +46,7 @@ import (
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/figure"
 	"github.com/contextrec/contextrec/notebooks/paper"
+	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
 func main() {
@@ -124,10 +127,11 @@ func (p *program) commands() *cobra.Command {
 		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names(0), RunE: p.plot},
 		{Use: "table", Short: "Judge the paper's claims by stored results", Args: cobra.NoArgs, RunE: p.table},
 		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", Args: p.notebookNames, RunE: p.notebooks},
+		p.submitCommand(),
 		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
 	}
 	short := fmt.Sprint(paper.ShortScale(paper.Linear()), " of toy problems")
-	scales := map[string]string{"run": "1, and 0.01 of the music", "notebooks": short + ", 500 steps of music", "reproduce": short}
+	scales := map[string]string{"run": "1, and 0.01 of the music", "submit": "as for run", "notebooks": short + ", 500 steps of music", "reproduce": short}
 	for _, c := range commands {
 		flags, is := c.Flags(), func(names ...string) bool { return slices.Contains(names, c.Name()) }
 		flags.StringVar(&p.data, "data", os.Getenv("PAPER_DATA"), "folder of the KKBox files for the music experiments (default: synthetic data)")
@@ -154,14 +158,14 @@ func (p *program) commands() *cobra.Command {
 			flags.Float64Var(&p.figures.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
 		}
 	}
-	root.AddCommand(append(commands, p.labCommand(), p.kernelCommand())...)
+	root.AddCommand(append(commands, p.labCommand(), p.kernelCommand(), p.statusCommand(), p.cancelCommand())...)
 	return root
 }
 
 // takesRuns reports whether a command is about runs that may be others than the
 // declared ones.
 func takesRuns(command string) bool {
-	return slices.Contains([]string{"run", "list", "plot", "table"}, command)
+	return slices.Contains([]string{"run", "submit", "list", "plot", "table"}, command)
 }
 
 // check looks at the values of the flags and finds the folders.
@@ -204,7 +208,7 @@ func (p *program) check(cmd *cobra.Command, args []string) (err error) {
 	if p.fresh && p.parts > 0 {
 		return errors.New("-fresh does not go with -shard: remove the results, then play the shards")
 	}
-	if p.root, err = repository(); err != nil {
+	if p.root, err = repository(); err != nil && !submit.InTask() { // where a cluster plays, there is the program alone
 		return err
 	}
 	p.out = cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out"))

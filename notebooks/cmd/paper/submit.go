@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/notebooks/paper"
+	"github.com/contextrec/contextrec/notebooks/submit"
+)
+
+// submitCommand has an experiment played by a cluster.
+func (p *program) submitCommand() *cobra.Command {
+	var job submit.Job
+	var show bool
+	submitting := &cobra.Command{
+		Use: "submit NAME [-- ARGUMENTS]", Short: "Have an experiment played by Slurm or Kubernetes; arguments are for sbatch or kubectl (see go doc ./notebooks/submit)",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if n := cmd.ArgsLenAtDash(); len(args) == 0 || n != 1 && (n >= 0 || len(args) > 1) {
+				return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
+			}
+			return p.names(1)(cmd, args[:1])
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			job.Args = args[1:]
+			return p.submit(cmd, job, args[0], show)
+		},
+	}
+	flags := submitting.Flags()
+	flags.StringVar(&job.To, "to", "", "slurm or kubernetes")
+	flags.IntVar(&job.Tasks, "tasks", 64, "how many tasks share the runs")
+	flags.StringVar(&job.Image, "image", "", "Kubernetes: the image, which has this program, paper")
+	flags.StringVar(&job.Claim, "claim", "", "Kubernetes: the volume claim for the results")
+	flags.StringVar(&job.Queue, "queue", "", "Kubernetes: a queue of Kueue")
+	flags.BoolVar(&show, "print", false, "only print the batch script or the manifest")
+	return submitting
+}
+
+func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show bool) error {
+	experiments, err := p.experiments([]string{name})
+	if err != nil {
+		return err
+	}
+	e, out := experiments[0], p.out
+	scale := cmp.Or(p.scale, paper.UsualScale(e))
+	e = e.Scale(scale)
+	if job.To == "kubernetes" {
+		job.Program, out = "paper", "/results"
+	}
+	args := []string{"run", name, "-scale", fmt.Sprint(scale), "-runs", fmt.Sprint(e.Runs), "-seed", fmt.Sprint(e.Seed), "-out", out}
+	if p.data != "" {
+		args = append(args, "-data", p.data)
+	}
+	if show {
+		text, err := job.Text(p.out, e, args)
+		fmt.Fprint(p.stdout, text)
+		return err
+	}
+	if err := job.Submit(cmd.Context(), p.stdout, p.out, e, args); err != nil {
+		return err
+	}
+	p.next("status -watch", "table")
+	return nil
+}
+
+func (p *program) cancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel JOB [-- ARGUMENTS]", Short: "Cancel what was submitted; what is finished is kept", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return submit.Cancel(cmd.Context(), args[0], args[1:]) },
+	}
+}
+
+func (p *program) statusCommand() *cobra.Command {
+	var watch bool
+	status := &cobra.Command{
+		Use: "status", Short: "How far submitted experiments are, as their results tell", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for {
+				jobs, err := submit.Look(p.out)
+				if err == nil && len(jobs) == 0 {
+					err = fmt.Errorf("no job has its results in %s: %s submit makes one", p.out, self)
+				}
+				for _, job := range jobs {
+					fmt.Fprintln(p.stdout, job)
+				}
+				goesOn := func(j submit.Status) bool { return j.Finished < j.Runs }
+				if err != nil || !watch || !slices.ContainsFunc(jobs, goesOn) {
+					return err
+				}
+				select {
+				case <-cmd.Context().Done():
+					return nil
+				case <-time.After(10 * time.Second):
+				}
+			}
+		},
+	}
+	status.Flags().BoolVar(&watch, "watch", false, "look again every 10 seconds until all is finished")
+	return status
+}

@@ -1,0 +1,151 @@
+package submit
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/contextrec/contextrec/envs/sim"
+)
+
+// ErrOtherJob is the error of Run in a task of a job that is not the experiment's.
+var ErrOtherJob = errors.New("submit: this task is of a job with another experiment, or other settings of it")
+
+// InTask returns whether this process is a task of a job.
+func InTask() bool { return os.Getenv("PAPER_JOB") != "" }
+
+// Run plays an experiment as its Run method does, with the folder results of out as the
+// store; in a task of a job it plays the task's shard.
+func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]*sim.Result, error) {
+	store := sim.Store{Dir: filepath.Join(out, "results")}
+	if !InTask() {
+		return e.Run(ctx, store, opt)
+	}
+	d, err := describe(out, e)
+	if err == nil && os.Getenv("PAPER_JOB") != filepath.Base(d.dir) {
+		err = fmt.Errorf("%w: %s, not %s", ErrOtherJob, os.Getenv("PAPER_JOB"), filepath.Base(d.dir))
+	}
+	if err == nil {
+		_, err = fmt.Sscan(os.Getenv("JOB_COMPLETION_INDEX")+" "+os.Getenv("PAPER_TASKS"), &opt.Shard, &opt.Shards)
+	}
+	if err == nil {
+		err = d.begin()
+	}
+	if err != nil {
+		return nil, advised(err)
+	}
+	opt.Shard++
+	file := filepath.Join(d.dir, fmt.Sprintf("task-%d.json", opt.Shard))
+	defer os.Remove(file)
+	began, told, show := time.Now(), time.Time{}, opt.Progress
+	opt.Progress = func(st sim.Status) {
+		if show != nil {
+			show(st)
+		}
+		if time.Since(told) < tellEvery {
+			return
+		}
+		told = time.Now()
+		t := task{Runs: int(st.Total-st.Done+int64(e.Steps)-1) / e.Steps}
+		if played := st.Done - st.Served; played > 0 {
+			t.Seconds = int(time.Since(began).Seconds() * float64(st.Total-st.Done) / float64(played))
+		}
+		text, _ := json.Marshal(t)
+		sim.WriteFile(file, text) // where this is an error, writing results is too
+	}
+	results, err := e.Run(ctx, store, opt)
+	return results, advised(err)
+}
+
+// task is the file by which a task tells how far it is: the runs that it still has to
+// finish, and the seconds that this takes, once they can be foreseen.
+type task struct{ Runs, Seconds int }
+
+// A task tells how far it is, and one that has not for long is dead. The clocks of the
+// machines must not differ by as much.
+const tellEvery, dead = 10 * time.Second, 2 * time.Minute
+
+// Status is how far a submitted experiment is. Runs are those of all entries.
+type Status struct {
+	Experiment     string
+	Steps          int           // of a run
+	Runs, Finished int           // in all, and in the store
+	Underway       int           // what tasks play, or are going to
+	Left           time.Duration // until those are finished; 0: not known
+	Dead           []string      // tasks that have ended without a word
+	Folder         string        // of the job
+}
+
+func (s Status) String() string {
+	text := fmt.Sprintf("%s, %d steps: %d of %d runs are finished", s.Experiment, s.Steps, s.Finished, s.Runs)
+	if s.Finished < s.Runs {
+		text += fmt.Sprintf(", %d under way, %d missing", s.Underway, s.Runs-s.Finished-s.Underway)
+	}
+	if s.Left > 0 {
+		text += fmt.Sprintf("; %v left for those under way", s.Left)
+	}
+	if s.Dead != nil {
+		text += fmt.Sprintf("; dead: %s, see %s", strings.Join(s.Dead, " "), s.Folder)
+	}
+	return text
+}
+
+// Look returns how far the jobs are that have the folder results of out as the store. It
+// reads the store alone.
+func Look(out string) ([]Status, error) {
+	files, err := fs.Glob(os.DirFS(out), "results/*/*.job/job.json")
+	var all []Status
+	for _, file := range files {
+		var d described
+		file = filepath.Join(out, file)
+		text, failed := os.ReadFile(file)
+		if failed = cmp.Or(failed, json.Unmarshal(text, &d)); failed == nil {
+			all = append(all, look(filepath.Dir(file), d))
+		}
+		err = errors.Join(err, failed)
+	}
+	return all, err
+}
+
+func look(dir string, d described) Status {
+	s := Status{Experiment: d.Experiment, Steps: d.Steps, Runs: d.Runs * len(d.Results), Folder: dir}
+	for _, result := range d.Results {
+		path, finished := filepath.Join(filepath.Dir(dir), result), map[int]bool{}
+		parts, _ := os.ReadDir(strings.TrimSuffix(path, ".csv") + ".parts")
+		for _, part := range parts {
+			var first, last int
+			if n, _ := fmt.Sscanf(part.Name(), "runs-%d-%d.part", &first, &last); n == 2 {
+				for run := first; run <= last; run++ {
+					finished[run] = true
+				}
+			}
+		}
+		s.Finished += len(finished)
+		if _, err := os.Stat(path); err == nil {
+			s.Finished += d.Runs - len(finished)
+		}
+	}
+	files, _ := fs.Glob(os.DirFS(dir), "task-*.json")
+	for _, file := range files {
+		var t task
+		text, _ := os.ReadFile(filepath.Join(dir, file))
+		info, err := os.Stat(filepath.Join(dir, file))
+		switch {
+		case err != nil || json.Unmarshal(text, &t) != nil: // it has just ended
+		case time.Since(info.ModTime()) > dead:
+			s.Dead = append(s.Dead, strings.TrimSuffix(file, ".json"))
+		default:
+			s.Underway += t.Runs
+			s.Left = max(s.Left, time.Duration(t.Seconds)*time.Second)
+		}
+	}
+	s.Underway = min(s.Underway, s.Runs-s.Finished) // two jobs may play the same
+	return s
+}
