@@ -22,6 +22,7 @@ import (
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/nb"
+	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
 // Cells end programs, so each test runs its cell in another process: this
@@ -64,6 +65,14 @@ var cells = map[string]func(){
 			for _, r := range nb.Run(experiment) {
 				fmt.Println(r.Entry, r.Runs, r.Steps)
 			}
+		}
+	},
+	"submit": func() {
+		other := experiment
+		other.Name = "other"
+		nb.Submit(other, submit.Job{To: "slurm"})
+		for _, r := range nb.Submit(experiment, submit.Job{To: "slurm"}) {
+			fmt.Println(r.Entry, r.Runs, r.Steps)
 		}
 	},
 	"interrupted run": func() {
@@ -309,6 +318,33 @@ func TestRun(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(filepath.Join(out, "results", "test", "first-*.csv")); len(files) != 1 {
 		t.Errorf("files are %v, want one result", files)
+	}
+}
+
+// A cell submits its own program to a cluster, which plays it here, and shows what is there.
+func TestSubmit(t *testing.T) {
+	bin, out := t.TempDir(), t.TempDir()
+	sbatch := `#!/bin/bash
+file=$(cat)
+for i in 1 2 3; do SLURM_CPUS_ON_NODE=1 SLURM_ARRAY_TASK_ID=$i bash -c "$file" >>"$PAPER_OUT/log" 2>&1; done
+`
+	if err := os.WriteFile(filepath.Join(bin, "sbatch"), []byte(sbatch), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "PAPER_OUT=" + out, "PAPER_SCALE=0.001"}
+	if o := run(t, "submit", env...); o.status != 0 || strings.Count(o.stdout, "submitted") != 2 || !strings.Contains(o.stdout, "first 3 200\n") {
+		log, _ := os.ReadFile(filepath.Join(out, "log"))
+		t.Errorf("status %d, it prints %q, %s\n%s", o.status, o.stdout, o.stderr, log)
+	}
+	if o := run(t, "submit", env...); o.status != 0 || !strings.HasSuffix(o.stdout, "first 3 200\n") || strings.Contains(o.stdout, "submitted") {
+		t.Errorf("again: status %d, it prints %q, %s", o.status, o.stdout, o.stderr)
+	}
+	lost, _ := filepath.Glob(filepath.Join(out, "results", "test", "*.csv"))
+	if err := os.Remove(lost[0]); err != nil {
+		t.Fatal(err)
+	}
+	if o := run(t, "submit", env...); o.status != 0 || !strings.Contains(o.stdout, "0 of 3 runs are finished, 0 under way, 3 missing; to submit") {
+		t.Errorf("with a missing result: status %d, it prints %q, %s", o.status, o.stdout, o.stderr)
 	}
 }
 

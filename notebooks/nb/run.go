@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io/fs"
 	"math"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
@@ -20,6 +22,7 @@ import (
 
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
+	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
 // Run plays an experiment at its [Scale] and keeps the results in the [Store],
@@ -46,6 +49,57 @@ func Run(e sim.Experiment) []*sim.Result {
 	}
 	if last.Warnings != nil {
 		Text("warnings about the problem: " + strings.Join(last.Warnings, "; "))
+	}
+	return results
+}
+
+// Submit has an experiment played by a cluster, at the length that it declares, and
+// returns the results that are there, in the order of the entries. A cell that runs again
+// shows how far the job is. Each task runs a copy of the cell's program, from the
+// beginning to this call: what the cells declare goes to the cluster too.
+func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
+	out := Must(filepath.Abs(Out()))
+	if submit.InTask() {
+		_, err := submit.Run(Context(), out, e, paper.Options())
+		if errors.Is(err, submit.ErrOtherJob) { // of another call in the cell
+			return nil
+		}
+		Check(err)
+		os.Exit(0)
+	}
+	s := Must(submit.StatusOf(out, e))
+	if s.Finished == s.Runs { // the code may have changed since
+		ctx, stop := context.WithCancel(Context())
+		opt := paper.Options()
+		opt.Progress = func(st sim.Status) {
+			if st.Stale != nil {
+				stop()
+			}
+		}
+		results, err := e.Run(ctx, Store(), opt)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("results of other code have got names that end in .old: remove %s and submit again: %w", s.Folder, err)
+		}
+		stop()
+		Check(err)
+		return results
+	}
+	if s.Folder == "" {
+		var said strings.Builder
+		err := job.Submit(Context(), &said, out, e, os.Args[1:])
+		Text(strings.TrimSpace(said.String()))
+		Check(err)
+	} else {
+		Text(fmt.Sprintf("%v; to submit what is missing again, remove %s", s, s.Folder))
+	}
+	var results []*sim.Result
+	for _, n := range e.Entries {
+		r, err := Store().Load(e, n)
+		if err == nil {
+			results = append(results, r)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			Check(err)
+		}
 	}
 	return results
 }
@@ -80,7 +134,7 @@ func Store() sim.Store { return sim.Store{Dir: filepath.Join(Out(), "results")} 
 func Context() context.Context { return interruptible() }
 
 var interruptible = sync.OnceValue(func() context.Context {
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // TERM: Slurm's
 	return ctx
 })
 

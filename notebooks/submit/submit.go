@@ -108,7 +108,7 @@ func (d described) begin() error {
 	return sim.WriteFile(file, text)
 }
 
-// Text is the batch script or the manifest of a job whose tasks run the program with these
+// Text is the batch file or the manifest of a job whose tasks run the program with these
 // arguments and keep results in the folder results of out. Nothing is written or started.
 func (j Job) Text(out string, e sim.Experiment, args []string) (string, error) {
 	d, err := describe(out, e)
@@ -149,7 +149,7 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 // The word of a shell; those of a line #SBATCH and of YAML are quoted as Go's.
 func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// Submit submits a job, of which [Job.Text] is the batch script or the manifest, and tells
+// Submit submits a job, of which [Job.Text] is the batch file or the manifest, and tells
 // its name. Runs that are in the store are not played again.
 func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experiment, args []string) error {
 	text, err := j.Text(out, e, args)
@@ -175,8 +175,8 @@ func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experime
 	}
 	fmt.Fprintln(w, "waiting for two tasks that look whether nodes have", d.dir)
 	seen := filepath.Join(d.dir, "seen-"+rand.Text())
-	script := fmt.Sprintf("#!/bin/sh\ntest -x %s && touch %s-$SLURM_ARRAY_TASK_ID\n", shellWord(d.copied), shellWord(seen))
-	_, err = call(ctx, script, append(append([]string{"sbatch"}, j.Args...), "--wait", "--array=1-2", "--time=5", "--output=/dev/null"))
+	look := fmt.Sprintf("#!/bin/sh\ntest -x %s && touch %s-$SLURM_ARRAY_TASK_ID\n", shellWord(d.copied), shellWord(seen))
+	_, err = call(ctx, look, append(append([]string{"sbatch"}, j.Args...), "--wait", "--array=1-2", "--time=5", "--output=/dev/null"))
 	if err = cmp.Or(err, os.Remove(seen+"-1"), os.Remove(seen+"-2")); err != nil {
 		return fmt.Errorf("submit: no job is submitted: these tasks did not find %s, which must be in a folder that all nodes share, at the same path, "+
 			"or the cluster does not take the arguments: %w", d.dir, err)

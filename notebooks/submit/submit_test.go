@@ -98,8 +98,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// The script is one for bash, with any folder and any argument.
-func TestScript(t *testing.T) {
+// The batch file is one for bash, with any folder and any argument.
+func TestBatchFile(t *testing.T) {
 	out := filepath.Join(t.TempDir(), `it's 5% "of" $HOME`)
 	text, err := submit.Job{To: "slurm", Tasks: 100, Args: []string{"--comment=a b", "-p", "cpu"}}.Text(out, experiment, []string{"run", "a'b"})
 	if err != nil {

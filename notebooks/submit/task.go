@@ -114,6 +114,19 @@ func Look(out string) ([]Status, error) {
 	return all, err
 }
 
+// StatusOf returns how far an experiment is. Without a job of it there is no Folder.
+func StatusOf(out string, e sim.Experiment) (Status, error) {
+	d, err := describe(out, e)
+	if err != nil {
+		return Status{}, err
+	}
+	s := look(d.dir, d)
+	if _, err := os.Stat(filepath.Join(d.dir, "job.json")); err != nil {
+		s.Folder = ""
+	}
+	return s, nil
+}
+
 func look(dir string, d described) Status {
 	s := Status{Experiment: d.Experiment, Steps: d.Steps, Runs: d.Runs * len(d.Results), Folder: dir}
 	for _, result := range d.Results {

@@ -36,7 +36,7 @@ func (p *program) submitCommand() *cobra.Command {
 	flags.StringVar(&job.Image, "image", "", "Kubernetes: the image, which has this program, paper")
 	flags.StringVar(&job.Claim, "claim", "", "Kubernetes: the volume claim for the results")
 	flags.StringVar(&job.Queue, "queue", "", "Kubernetes: a queue of Kueue")
-	flags.BoolVar(&show, "print", false, "only print the batch script or the manifest")
+	flags.BoolVar(&show, "print", false, "only print the batch file or the manifest")
 	return submitting
 }
 

@@ -1,5 +1,5 @@
 // Package kubernetes tests package submit with the code of Kubernetes itself. It is a
-// module of its own, so that nothing else needs that code.
+// separate module, so that nothing else needs that code.
 package kubernetes
 
 import (
