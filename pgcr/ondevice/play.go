@@ -87,7 +87,7 @@ type sizes struct {
 }
 
 const (
-	mostHistory = 4 << 30  // bytes of all runs
+	mostHistory = 1 << 30  // bytes of all runs; there are two of it when a chunk is added
 	mostInputs  = 64 << 20 // bytes of a chunk
 	mostChunk   = 500      // steps, after which progress is shown and an interrupt is seen
 )
