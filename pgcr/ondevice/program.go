@@ -170,20 +170,41 @@ func (p *program) play(done, n int, w *world) (actions []int32, err error) {
 // run plays n steps after the first done and returns the actions of all steps, [R, T].
 func (p *program) run(done, n int, w *world) ([]int32, error) {
 	number := func(i int) *tensors.Tensor { return tensors.FromScalar(int32(i)) }
-	contexts, rewards := w.tensors()
-	results, err := p.call(p.grow, []*tensors.Tensor{p.features, p.reward}, nil, contexts, rewards, number(done*p.spec.Candidates))
-	if err != nil {
+	if err := p.extend(done, w); err != nil {
 		return nil, err
 	}
-	p.features, p.reward = results[0], results[1]
 	fresh := []*tensors.Tensor{number(0), number(n), number(done)}
 	for _, in := range p.player.inputs() {
 		fresh = append(fresh, in.tensor())
 	}
-	if p.state, err = p.call(p.loop, p.state, results, fresh...); err != nil {
+	var err error
+	if p.state, err = p.call(p.loop, p.state, []*tensors.Tensor{p.features, p.reward}, fresh...); err != nil {
 		return nil, err
 	}
 	return tensors.CopyFlatData[int32](p.state[len(p.state)-1])
+}
+
+// extend adds the contexts and rewards of a chunk to the history: where host and device share memory
+// in place, else by a program of the device, which copies the history.
+func (p *program) extend(done int, w *world) error {
+	if !p.backend.HasSharedBuffers() {
+		contexts, rewards := w.tensors()
+		place := tensors.FromScalar(int32(done * p.spec.Candidates))
+		results, err := p.call(p.grow, []*tensors.Tensor{p.features, p.reward}, nil, contexts, rewards, place)
+		if err == nil {
+			p.features, p.reward = results[0], results[1]
+		}
+		return err
+	}
+	write := func(t *tensors.Tensor, chunk []float32) error {
+		return tensors.MutableFlatData(t, func(flat []float32) {
+			for r := range p.runs {
+				fresh := part(chunk, r, p.runs)
+				copy(part(flat, r, p.runs)[done/p.chunk*len(fresh):], fresh)
+			}
+		})
+	}
+	return errors.Join(write(p.features, w.contexts), write(p.reward, w.rewards))
 }
 
 // call runs a graph. The first arguments are used up, the last are freed.
