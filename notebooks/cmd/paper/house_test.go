@@ -49,7 +49,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_250 // of all Go without tests; 15,000 planned
+	mostLines       = 15_300 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
