@@ -2,6 +2,7 @@ package paper_test
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -206,6 +207,39 @@ func TestMeasureTheory(t *testing.T) {
 	for _, scale := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		if _, err := paper.MeasureTheory(t.Context(), scale); err == nil {
 			t.Errorf("scale %v: no error", scale)
+		}
+	}
+}
+
+// Every algorithm has equally many tries, all different and valid, and none on a
+// reported seed; the finals have the best of each.
+func TestTuning(t *testing.T) {
+	for _, e := range paper.Experiments() {
+		round := paper.Tuning(e)
+		if err := round.Validate(); err != nil || round.Seed == e.Seed {
+			t.Errorf("%s: %v, seed %d", round.Name, err, round.Seed)
+		}
+		settings := map[string]bool{}
+		var first []*sim.Result
+		for i, n := range round.Entries {
+			text, _ := json.Marshal(n.Algorithm)
+			settings[fmt.Sprintf("%T %s", n.Algorithm, text)] = true
+			if _, err := n.Algorithm.New(envs.Spec{Candidates: 2, Dim: 3}, []uint64{1}); err != nil {
+				t.Errorf("%s, %s: %v", round.Name, n.Name, err)
+			}
+			first = append(first, &sim.Result{Entry: n.Name, Runs: 1, Steps: 1, Checkpoints: []int{1}, Reward: [][]float64{{float64(i % 32)}}, Regret: [][]float64{{float64(-i % 32)}}})
+		}
+		if len(settings) != len(round.Entries) || len(round.Entries)%32 != 0 {
+			t.Errorf("%s has %d settings of %d entries", round.Name, len(settings), len(round.Entries))
+		}
+		finals := paper.Finals(e, first)
+		if len(finals.Entries) != len(round.Entries)/8 || finals.Steps != e.Steps || finals.Seed == e.Seed || finals.Seed == round.Seed {
+			t.Errorf("%s: %d entries, %d steps, seed %d", finals.Name, len(finals.Entries), finals.Steps, finals.Seed)
+		}
+		for _, n := range finals.Entries {
+			if number := n.Name[len(n.Name)-2:]; number < "29" {
+				t.Errorf("%s has %s", finals.Name, n.Name)
+			}
 		}
 	}
 }

@@ -1,0 +1,152 @@
+package paper
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// The search for settings is the same for all algorithms, and on seeds that no
+// reported run has: tries settings are drawn at random, each plays a fifth of the
+// steps in half of the runs, and the finalists among them play all steps with
+// other seeds.
+const (
+	tries     = 32
+	finalists = 4
+	tuneSeed  = 101
+	finalSeed = 102
+)
+
+// Tuning is the first round of the search for an experiment's settings: an
+// experiment with tries entries of every algorithm, such as "PGCR 07", so that
+// all tries are stored like other results.
+func Tuning(e sim.Experiment) sim.Experiment {
+	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/2, 1), Steps: e.Steps / 5, Seed: tuneSeed}
+	for _, s := range spaces(e) {
+		d := draws{envs.NewRand(tuneSeed, s.name)}
+		for i := range tries {
+			round.Entries = append(round.Entries, sim.Entry{Name: fmt.Sprintf("%s %02d", s.name, i+1), Algorithm: s.draw(d)})
+		}
+	}
+	return round
+}
+
+// Finals is the second round: the best finalists of each algorithm of the first,
+// by the mean of its results. Algorithms without results are left out.
+func Finals(e sim.Experiment, first []*sim.Result) sim.Experiment {
+	round := Tuning(e)
+	entries := round.Entries
+	round.Name, round.Entries, round.Seed = "finals-"+e.Name, nil, finalSeed
+	round.Steps *= 5
+	for _, ranked := range Ranked(first) {
+		for _, r := range ranked[:min(finalists, len(ranked))] {
+			at := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
+			round.Entries = append(round.Entries, entries[at])
+		}
+	}
+	return round
+}
+
+// Ranked groups the results of a round by algorithm, in the order in which they
+// first occur, each with the best setting first: that of the lowest mean regret or,
+// on music, of the highest mean reward.
+func Ranked(results []*sim.Result) (ranked [][]*sim.Result) {
+	group := map[string]int{}
+	for _, r := range results {
+		name := r.Entry[:strings.LastIndex(r.Entry, " ")]
+		at, known := group[name]
+		if !known {
+			at, group[name] = len(ranked), len(ranked)
+			ranked = append(ranked, nil)
+		}
+		ranked[at] = append(ranked[at], r)
+	}
+	loss := func(r *sim.Result) float64 {
+		if strings.HasPrefix(r.Problem, "kkbox.Music") {
+			return -r.Summary().Reward.Mean
+		}
+		return r.Summary().Regret.Mean
+	}
+	for _, group := range ranked {
+		slices.SortStableFunc(group, func(a, b *sim.Result) int { return cmp.Compare(loss(a), loss(b)) })
+	}
+	return ranked
+}
+
+// space is an algorithm and how its settings are drawn.
+type space struct {
+	name string
+	draw func(d draws) envs.Algorithm
+}
+
+// spaces are those of an experiment's algorithms: all that decides, and the same
+// ranges for the settings that algorithms share. "PGCR" keeps to the paper's form,
+// "PGCR, ours" has what we add to it.
+func spaces(e sim.Experiment) []space {
+	hidden, batch, every := []int{10}, 64, 1
+	if IsMusic(e) {
+		hidden, batch, every = []int{60, 20}, 256, 10
+		if e.Name == MusicState().Name {
+			hidden = []int{90, 20}
+		}
+	}
+	paperForm := func(d draws) pgcr.Config {
+		return pgcr.Config{Hidden: hidden, BatchSize: batch, UpdateEvery: every, ActorRate: d.between(1e-4, 0.1), CriticRate: d.between(1e-4, 0.1)}
+	}
+	added := func(d draws, c pgcr.Config) pgcr.Config {
+		c.InitScale, c.UpdatesPerStep, c.UnweightedCritic = d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1
+		return c
+	}
+	heuristics := func(d draws, c pgcr.Config) pgcr.Config {
+		c.Resamples, c.Dropout, c.Greed.Rate = int(d.oneOf(1, 4)), d.oneOf(0, 0, 0.33, 0.5), d.oneOf(0, 0, 0.0003, 0.001, 0.003)
+		return c
+	}
+	values := func(d draws) neural.Settings {
+		return neural.Settings{Hidden: hidden, BatchSize: batch, UpdateEvery: every, Rate: d.between(1e-4, 0.1), InitScale: d.between(0.03, 1)}
+	}
+	all := []space{
+		{"PGCR", func(d draws) envs.Algorithm { return heuristics(d, paperForm(d)) }},
+		{"PGCR, ours", func(d draws) envs.Algorithm { return added(d, heuristics(d, paperForm(d))) }},
+		{"vanilla PG", func(d draws) envs.Algorithm { return neural.VanillaPG(added(d, paperForm(d))) }},
+		{"epsilon-greedy", func(d draws) envs.Algorithm {
+			return neural.EpsilonGreedy{Settings: values(d), Epsilon: d.between(0.003, 0.2)}
+		}},
+		{"greedy", func(d draws) envs.Algorithm { return neural.Greedy{Settings: values(d)} }},
+		{"Lin-UCB", func(d draws) envs.Algorithm {
+			return baselines.LinUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
+		}},
+	}
+	if _, linear := e.Problem.(envs.Linear); linear {
+		return append(all, space{"Thompson", func(d draws) envs.Algorithm {
+			return baselines.LinearThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
+		}})
+	}
+	return append(all,
+		space{"GLM-UCB", func(d draws) envs.Algorithm {
+			return baselines.GLMUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
+		}},
+		space{"Thompson", func(d draws) envs.Algorithm {
+			return baselines.LogisticThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
+		}})
+}
+
+// draws draws settings.
+type draws struct{ *rand.Rand }
+
+// between is log-uniform, rounded to three digits.
+func (d draws) between(low, high float64) float64 {
+	x := low * math.Exp(d.Float64()*math.Log(high/low))
+	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
+	return math.Round(x/unit) * unit
+}
+
+func (d draws) oneOf(values ...float64) float64 { return values[d.IntN(len(values))] }
