@@ -44,10 +44,14 @@ func geometric95(values []float64) Interval {
 }
 
 // String writes the interval with as many digits as its length makes sense of:
-// "-12.3 [-15.1, -9.5]".
+// "-12.3 [-15.1, -9.5]", or "0.000 [no interval]" where the runs tell nothing of
+// their spread: there is one, or all are equal.
 func (i Interval) String() string {
 	digits := 3
-	if length := i.High - i.Low; length > 0 && !math.IsInf(length, 1) {
+	switch length := i.High - i.Low; {
+	case math.IsInf(length, 1):
+		return fmt.Sprintf("%.3f [no interval]", i.Mean)
+	case length > 0:
 		digits = int(math.Ceil(-math.Log10(length))) + 1
 	}
 	digits = min(max(digits, 0), 6)

@@ -53,6 +53,7 @@ func TestIntervals(t *testing.T) {
 		{paper.Interval{Mean: 1.2345, Low: 1.11, High: 1.36}, "1.23 [1.11, 1.36]"},
 		{paper.Interval{Mean: 0.00123, Low: -0.00311, High: 0.00557}, "0.0012 [-0.0031, 0.0056]"},
 		{paper.Interval{Mean: 2, Low: 2, High: 2}, "2.000 [2.000, 2.000]"},
+		{paper.Mean95([]float64{2, 2}), "2.000 [no interval]"},
 	} {
 		if got := c.i.String(); got != c.want {
 			t.Errorf("%#v is written %q, want %q", c.i, got, c.want)
