@@ -2,6 +2,7 @@ package paper
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
@@ -22,6 +23,8 @@ func IsMusic(e sim.Experiment) bool {
 	}
 	return false
 }
+
+func isMusic(r *sim.Result) bool { return strings.HasPrefix(r.Problem, "kkbox.Music") }
 
 // WithData puts a music experiment on other data, and leaves out the true
 // probabilities where the data is real: they are unknown. Other experiments it

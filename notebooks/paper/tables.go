@@ -86,7 +86,7 @@ func sorted(results []*sim.Result, by func(*sim.Result) float64) []*sim.Result {
 // no result of the entry, and when results cannot be paired.
 func DifferenceTable(results []*sim.Result, entry string) (header []string, rows [][]string) {
 	of, what, better := final, "final regret", "lower"
-	if slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Regret == nil || strings.HasPrefix(r.Problem, "kkbox.Music") }) {
+	if slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Regret == nil || isMusic(r) }) {
 		of, what, better = allSteps.earned, "reward a step", "higher"
 	}
 	own := Select(results, entry)[0]

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/contextrec/contextrec/baselines"
@@ -16,19 +17,17 @@ import (
 )
 
 // The search for settings is the same for all algorithms, and on seeds that no
-// reported run has: tries settings are drawn at random, each plays a fifth of the
-// steps in half of the runs, and the finalists among them play all steps with
-// other seeds.
+// reported run has: tries settings of each are drawn at random and play a fifth of
+// the steps in half of the runs; the finalists play all steps with other seeds.
 const (
 	tries     = 32
 	finalists = 4
 	tuneSeed  = 101
-	finalSeed = 102
 )
 
-// Tuning is the first round of the search for an experiment's settings: an
-// experiment with tries entries of every algorithm, such as "PGCR 07", so that
-// all tries are stored like other results.
+// Tuning is the first round of the search for an experiment's settings, an
+// experiment whose entries are the tries, such as "PGCR 07": all are stored like
+// other results.
 func Tuning(e sim.Experiment) sim.Experiment {
 	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/2, 1), Steps: e.Steps / 5, Seed: tuneSeed}
 	for _, s := range spaces(e) {
@@ -40,13 +39,11 @@ func Tuning(e sim.Experiment) sim.Experiment {
 	return round
 }
 
-// Finals is the second round: the best finalists of each algorithm of the first,
-// by the mean of its results. Algorithms without results are left out.
-func Finals(e sim.Experiment, first []*sim.Result) sim.Experiment {
-	round := Tuning(e)
+// Finals is the second round: five times the steps of the first and other seeds,
+// for the best finalists of each algorithm by the results of the first.
+func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 	entries := round.Entries
-	round.Name, round.Entries, round.Seed = "finals-"+e.Name, nil, finalSeed
-	round.Steps *= 5
+	round.Name, round.Steps, round.Seed, round.Entries = "finals-"+round.Name, 5*round.Steps, round.Seed+1, nil
 	for _, ranked := range Ranked(first) {
 		for _, r := range ranked[:min(finalists, len(ranked))] {
 			at := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
@@ -54,6 +51,24 @@ func Finals(e sim.Experiment, first []*sim.Result) sim.Experiment {
 		}
 	}
 	return round
+}
+
+// TuningTable is a row an algorithm: what its best setting got in the finals and
+// in the first round, where it was chosen for that, and the median of all tries, the
+// price of not tuning.
+func TuningTable(first, finals []*sim.Result) (header []string, rows [][]string) {
+	tried := Ranked(first)
+	for i, ranked := range Ranked(finals) {
+		best, what := ranked[0], func(s sim.Summary) sim.Statistics { return s.Regret }
+		if isMusic(best) {
+			what = func(s sim.Summary) sim.Statistics { return s.Reward }
+		}
+		chosen := tried[i][slices.IndexFunc(tried[i], func(r *sim.Result) bool { return r.Entry == best.Entry })]
+		s := what(best.Summary())
+		rows = append(rows, []string{best.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(what(chosen.Summary()).Mean),
+			short(what(tried[i][len(tried[i])/2].Summary()).Mean), best.Algorithm})
+	}
+	return []string{"best setting", "in the finals, mean [95 % interval]", "in the first round", "median try there", "settings"}, rows
 }
 
 // Ranked groups the results of a round by algorithm, in the order in which they
@@ -71,7 +86,7 @@ func Ranked(results []*sim.Result) (ranked [][]*sim.Result) {
 		ranked[at] = append(ranked[at], r)
 	}
 	loss := func(r *sim.Result) float64 {
-		if strings.HasPrefix(r.Problem, "kkbox.Music") {
+		if isMusic(r) {
 			return -r.Summary().Reward.Mean
 		}
 		return r.Summary().Regret.Mean
@@ -144,9 +159,8 @@ type draws struct{ *rand.Rand }
 
 // between is log-uniform, rounded to three digits.
 func (d draws) between(low, high float64) float64 {
-	x := low * math.Exp(d.Float64()*math.Log(high/low))
-	unit := math.Pow(10, math.Floor(math.Log10(x))-2)
-	return math.Round(x/unit) * unit
+	x, _ := strconv.ParseFloat(fmt.Sprintf("%.3g", low*math.Exp(d.Float64()*math.Log(high/low))), 64)
+	return x
 }
 
 func (d draws) oneOf(values ...float64) float64 { return values[d.IntN(len(values))] }

@@ -29,8 +29,10 @@ import (
 	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
-// experiments are those of these names in this order, or all of them, on the data
-// that was asked for.
+const tuning = "tuning-" // before a name: the search for that experiment's settings
+
+// experiments are those of these names in this order, or all of them but for the
+// searches, on the data that was asked for.
 func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 	all := paper.Experiments()
 	var known []string
@@ -49,11 +51,19 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 	}
 	var chosen []sim.Experiment
 	for _, name := range names {
-		at := slices.Index(known, name)
+		base, search := strings.CutPrefix(name, tuning)
+		at := slices.Index(known, base)
 		if at < 0 {
 			return nil, fmt.Errorf("there is no experiment %q; known are: %s", name, strings.Join(known, ", "))
 		}
-		chosen = append(chosen, all[at])
+		e := all[at]
+		if search {
+			e = paper.Tuning(e)
+			if e.Runs = cmp.Or(p.runs, e.Runs); p.seedGiven {
+				e.Seed = p.seed
+			}
+		}
+		chosen = append(chosen, e)
 	}
 	return chosen, nil
 }
@@ -145,7 +155,17 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 		scaled := e.Scale(cmp.Or(p.scale, paper.UsualScale(e)))
 		sections = append(sections, section{e.Name, func() error {
 			results, err := p.play(cmd.Context(), scaled)
-			complete = complete && len(results) == len(e.Entries)
+			all := len(results) == len(e.Entries)
+			if all && strings.HasPrefix(e.Name, tuning) {
+				last := paper.Finals(scaled, results)
+				var finals []*sim.Result
+				finals, err = p.play(cmd.Context(), last)
+				if all = len(finals) == len(last.Entries); all {
+					header, rows := paper.TuningTable(results, finals)
+					writeTable(p.stdout, header, rows)
+				}
+			}
+			complete = complete && all
 			return err
 		}})
 	}
@@ -153,8 +173,8 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\nThe results are in %s\n", p.store().Dir)
-	if complete {
-		p.next("plot "+strings.Join(args, " "), "table")
+	if figures := slices.DeleteFunc(slices.Clone(args), func(name string) bool { return strings.HasPrefix(name, tuning) }); complete && len(figures) > 0 {
+		p.next("plot "+strings.Join(figures, " "), "table")
 	} else {
 		p.next("list") // of what is there
 	}
@@ -180,6 +200,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	}
 	opt.Workers, opt.Shard, opt.Shards, opt.Fresh = p.workers, p.part, p.parts, p.fresh
 	if opt.Player = player; player != nil {
+		opt.Stack = min(e.Runs, 20) // XLA gains by runs side by side
 		opt.Backend += ", on the device what can be"
 	}
 	var last sim.Status
@@ -203,7 +224,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	if p.parts > 0 && err == nil && len(results) < len(e.Entries) {
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)
 	}
-	if len(results) > 0 {
+	if len(results) > 0 && !strings.Contains(e.Name, tuning) {
 		table := paper.RegretTable
 		if paper.IsMusic(e) {
 			table = paper.RewardTable
@@ -235,6 +256,9 @@ func (p *program) draw(names []string) error {
 	experiments, err := p.experiments(names)
 	drawn := 0
 	for _, e := range experiments {
+		if strings.HasPrefix(e.Name, tuning) {
+			return fmt.Errorf("%s has no figure: run prints its table", e.Name)
+		}
 		results, loadErr := paper.Stored(p.store(), e)
 		if len(results) == 0 && len(names) > 0 {
 			loadErr = errors.Join(loadErr, fmt.Errorf("nothing is stored of %s in %s: %s run %s makes results", e.Name, p.store().Dir, self, e.Name))

@@ -28,6 +28,7 @@ import (
 // that would play nothing, plays on devices, and draws and runs by flags. logged
 // has eleven estimators with their sources, four reward models and diagnostics.
 // submit says what to do about each fault of a cluster, and is used in cells too.
+// paper has the search for settings (170).
 var budgets = map[string]int{
 	"envs":                943,  // 750 planned
 	"envs/envtest":        851,  // 550 planned
@@ -39,17 +40,17 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       900,
 	"baselines":           900,
 	"baselines/neural":    550,
-	"notebooks/paper":     1700,
+	"notebooks/paper":     1850, // 1,700 planned
 	"notebooks/figure":    885,  // 800 planned
 	"notebooks/nb":        385,  // 350 planned
-	"notebooks/cmd/paper": 1285, // 900 planned
+	"notebooks/cmd/paper": 1305, // 900 planned
 	"notebooks/submit":    390,  // 350 planned
 	"notebooks/kernel":    665,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_300 // of all Go without tests; 15,000 planned
+	mostLines       = 15_500 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
