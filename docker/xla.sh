@@ -6,7 +6,8 @@
 #	docker/xla.sh cpu|cuda FOLDER elsewhere, for PJRT_PLUGIN_LIBRARY_PATH=FOLDER:FOLDER/nvidia
 #
 # It is for Linux on amd64, and comes by pip from the package index that pip is set up for.
-# The index has three builds of the plugin for the CPU; this one is the fastest. Nothing needs Python afterwards. On other machines GoMLX fetches a plugin itself where
+# The index has several builds of the plugin for the CPU; this is the fastest on music.
+# Nothing needs Python afterwards. On other machines GoMLX fetches a plugin itself where
 # GOMLX_NO_AUTO_INSTALL=0 asks for it.
 set -euo pipefail
 
