@@ -85,10 +85,7 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 		return results
 	}
 	if s.Folder == "" {
-		var said strings.Builder
-		err := job.Submit(Context(), &said, out, e, os.Args[1:])
-		Text(strings.TrimSpace(said.String()))
-		Check(err)
+		Check(job.Submit(Context(), texts{}, out, e, os.Args[1:]))
 	} else {
 		Text(fmt.Sprintf("%v; to submit what is missing again, remove %s", s, s.Folder))
 	}
@@ -102,6 +99,14 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 		}
 	}
 	return results
+}
+
+// texts shows what is written to it.
+type texts struct{}
+
+func (texts) Write(p []byte) (int, error) {
+	Text(strings.TrimSpace(string(p)))
+	return len(p), nil
 }
 
 // Scale is the fraction of an experiment's steps that Run plays: the environment

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,6 +115,19 @@ func TestBatchFile(t *testing.T) {
 	bash.Stdin = strings.NewReader(text)
 	if said, err := bash.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s\n%s", err, said, text)
+	}
+}
+
+// Kubernetes takes the name of a job whatever the experiment's is.
+func TestNames(t *testing.T) {
+	named := regexp.MustCompile(`(?m)^  name: paper-[a-z0-9-]{0,30}-[a-z0-9]{6}$`)
+	for _, name := range []string{"A_b.c", "-x-", strings.Repeat("long", 25)} {
+		e := experiment
+		e.Name = name
+		text, err := submit.Job{To: "kubernetes", Image: "i", Claim: "c"}.Text(t.TempDir(), e, nil)
+		if err != nil || !named.MatchString(text) {
+			t.Errorf("%v\n%s", err, text)
+		}
 	}
 }
 
