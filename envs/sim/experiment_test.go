@@ -74,6 +74,7 @@ func TestInvalid(t *testing.T) {
 		{`Shard 0 of Shards 2`, func(_ *sim.Experiment, opt *sim.Options) { opt.Shards = 2 }},
 		{`Fresh with Shards`, func(_ *sim.Experiment, opt *sim.Options) { opt.Fresh, opt.Shard, opt.Shards = true, 1, 2 }},
 		{`Shard 3 of Shards 2`, func(_ *sim.Experiment, opt *sim.Options) { opt.Shard, opt.Shards = 3, 2 }},
+		{`not enough for 99999 shards`, func(_ *sim.Experiment, opt *sim.Options) { opt.Shard, opt.Shards = 1, 99999 }},
 	} {
 		e, opt := lesson(), sim.Options{}
 		test.change(&e, &opt)

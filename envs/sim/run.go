@@ -39,6 +39,9 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	s := &session{Experiment: e, Store: store, Options: opt, stop: stop}
 	i, of, all := max(opt.Shard, 1), max(opt.Shards, 1), e.Runs*len(e.Entries)
 	s.share = runs{all * (i - 1) / of, all*i/of - all*(i-1)/of}
+	if s.share.n == 0 {
+		return nil, fmt.Errorf("sim: experiment %q has %d runs, which are not enough for %d shards", e.Name, all, of)
+	}
 	workers := cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
 	s.Stack = cmp.Or(opt.Stack, min((s.share.n-1)/(len(e.Entries)*workers)+1, 5))
 	s.Version, s.Backend = strings.Join(strings.Fields(opt.Version), " "), strings.Join(strings.Fields(opt.Backend), " ")

@@ -38,32 +38,14 @@ func (s Store) Load(e Experiment, n Entry) (*Result, error) {
 // scales and settings, in the order of the file names. The error wraps
 // [fs.ErrNotExist] when the experiment has no folder. Where some files are
 // refused, the results of the others are returned beside the joined errors.
-func (s Store) Results(experiment string) ([]*Result, error) {
-	return s.folder(filepath.Dir(s.path(&Result{Experiment: experiment})), ".csv")
-}
-
-// Parts returns, as Results does, what is there of entries that are not finished:
-// results of a few runs each, in which the curves of the other runs are nil.
-func (s Store) Parts(experiment string) (parts []*Result, err error) {
+func (s Store) Results(experiment string) (results []*Result, err error) {
 	folder := filepath.Dir(s.path(&Result{Experiment: experiment}))
-	files, err := os.ReadDir(folder)
-	for _, file := range files {
-		if filepath.Ext(file.Name()) == ".parts" {
-			some, refused := s.folder(filepath.Join(folder, file.Name()), partExt)
-			parts, err = append(parts, some...), errors.Join(err, refused)
-		}
-	}
-	return parts, err
-}
-
-// folder reads all files of a folder whose names end in ext.
-func (s Store) folder(folder, ext string) (results []*Result, err error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	for _, file := range files {
-		if filepath.Ext(file.Name()) != ext {
+		if filepath.Ext(file.Name()) != ".csv" {
 			continue
 		}
 		if r, refused := s.load(filepath.Join(folder, file.Name())); refused == nil {
@@ -73,6 +55,20 @@ func (s Store) folder(folder, ext string) (results []*Result, err error) {
 		}
 	}
 	return results, err
+}
+
+// InParts returns how many runs of an experiment, of all scales and settings, are in parts
+// of entries that are not finished.
+func (s Store) InParts(experiment string) (runs int) {
+	folder := filepath.Dir(s.path(&Result{Experiment: experiment}))
+	parts, _ := fs.Glob(os.DirFS(folder), "*.parts/*"+partExt)
+	for _, part := range parts {
+		var first, last int
+		if n, _ := fmt.Sscanf(filepath.Base(part), "runs-%d-%d", &first, &last); n == 2 {
+			runs += last - first + 1
+		}
+	}
+	return runs
 }
 
 // Path is the file of an entry's result, which need not be there.

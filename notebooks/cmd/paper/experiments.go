@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,47 +89,25 @@ func (p *program) list(*cobra.Command, []string) error {
 	fmt.Fprintf(p.stdout, row, "experiment", "runs", "steps", "stored")
 	for _, e := range all {
 		results, err := paper.Stored(p.store(), e)
-		stored, partsErr := p.parted(e)
-		errs = errors.Join(errs, err, partsErr)
+		errs = errors.Join(errs, err)
+		var stored []string
 		if len(results) > 0 {
-			stored = append([]string{fmt.Sprintf("%d of %d algorithms, %d steps", len(results), len(e.Entries), results[0].Steps)}, stored...)
+			stored = append(stored, fmt.Sprintf("%d of %d algorithms, %d steps", len(results), len(e.Entries), results[0].Steps))
+		}
+		if runs := p.store().InParts(e.Name); runs > 0 {
+			stored = append(stored, fmt.Sprintf("parts: %d runs", runs))
 		}
 		fmt.Fprintf(p.stdout, row, e.Name, e.Runs, e.Steps, cmp.Or(strings.Join(stored, "; "), "-"))
-		line := " "
-		for i, entry := range e.Entries {
-			if len(line)+len(entry.Name) > 97 {
-				fmt.Fprintln(p.stdout, line)
-				line = " "
+		for some := range slices.Chunk(e.Entries, 4) {
+			var names []string
+			for _, entry := range some {
+				names = append(names, entry.Name)
 			}
-			if line += " " + entry.Name; i < len(e.Entries)-1 {
-				line += ";"
-			}
+			fmt.Fprintln(p.stdout, " ", strings.Join(names, "; "))
 		}
-		fmt.Fprintln(p.stdout, line)
 	}
 	p.next("run "+all[0].Name+" -scale 0.1", "lab")
 	return errs
-}
-
-// parted says how many runs of an experiment there are in parts, for each number of
-// steps.
-func (p *program) parted(e sim.Experiment) (said []string, err error) {
-	parts, err := p.store().Parts(e.Name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	runs := map[int]int{}
-	for _, part := range parts {
-		for _, curve := range part.Reward {
-			if curve != nil && part.Runs == e.Runs && part.Seed == e.Seed {
-				runs[part.Steps]++
-			}
-		}
-	}
-	for _, steps := range slices.Sorted(maps.Keys(runs)) {
-		said = append(said, fmt.Sprintf("parts: %d of %d runs, %d steps", runs[steps], e.Runs*len(e.Entries), steps))
-	}
-	return said, err
 }
 
 // writeTable prints columns of text.
@@ -235,13 +211,6 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	return results, err
 }
 
-// figures are the flags of plot.
-type figures struct {
-	format string
-	only   []string // names of entries; nil: all
-	width  float64  // in inches
-}
-
 func (p *program) plot(_ *cobra.Command, args []string) error {
 	if err := p.draw(args); err != nil {
 		return err
@@ -264,7 +233,7 @@ func (p *program) draw(names []string) error {
 			loadErr = errors.Join(loadErr, fmt.Errorf("nothing is stored of %s in %s: %s run %s makes results", e.Name, p.store().Dir, self, e.Name))
 		}
 		err = errors.Join(err, loadErr)
-		if only := p.figures.only; only != nil && len(results) > 0 {
+		if only := p.only; only != nil && len(results) > 0 {
 			results = slices.DeleteFunc(results, func(r *sim.Result) bool { return !slices.Contains(only, r.Entry) })
 			if len(results) < len(only) && len(names) > 0 {
 				err = errors.Join(err, fmt.Errorf("%s has no results of all of these: %s; %s list names its algorithms", e.Name, strings.Join(only, "; "), self))
@@ -295,9 +264,9 @@ func (p *program) draw(names []string) error {
 // save returns what writes a picture into the folder of figures and prints its path.
 func (p *program) save(name string) func(*plot.Plot, error) error {
 	return func(picture *plot.Plot, err error) error {
-		path := filepath.Join(p.out, "figures", name+"."+cmp.Or(p.figures.format, "png"))
+		path := filepath.Join(p.out, "figures", name+"."+cmp.Or(p.format, "png"))
 		if err == nil {
-			width := vg.Length(cmp.Or(p.figures.width, float64(figure.Width/vg.Inch))) * vg.Inch
+			width := vg.Length(cmp.Or(p.width, float64(figure.Width/vg.Inch))) * vg.Inch
 			err = figure.Save(picture, path, width, width*figure.Height/figure.Width)
 		}
 		if err == nil {

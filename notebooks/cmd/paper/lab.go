@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,17 +92,8 @@ func copyNotebooks(root, dir string) (made int, err error) {
 	return made, err
 }
 
-// spec is a kernelspec, the file kernel.json by which Jupyter knows a kernel:
+// makeKernel builds the kernel and writes its kernelspec, the file by which Jupyter knows it:
 // https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs.
-type spec struct {
-	Argv          []string          `json:"argv"`
-	DisplayName   string            `json:"display_name"`
-	Language      string            `json:"language"`
-	InterruptMode string            `json:"interrupt_mode"`
-	Env           map[string]string `json:"env"`
-}
-
-// makeKernel builds the kernel and declares it in a folder of kernels.
 func (p *program) makeKernel(ctx context.Context, folder string) error {
 	if err := p.prepareKernel(ctx, true); err != nil {
 		return err
@@ -112,31 +102,29 @@ func (p *program) makeKernel(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	s := spec{
-		Argv:        []string{filepath.Join(programs(p.root), "gonb"), "--kernel", "{connection_file}"},
-		DisplayName: "Go (gonb)", Language: "go", InterruptMode: "message",
-		Env: kernelEnv(p.root, p.out),
-	}
-	s.Env["PATH"] = strings.Join([]string{programs(p.root), filepath.Dir(goProgram), "${PATH}"}, string(filepath.ListSeparator))
-	data, err := json.MarshalIndent(s, "", " ")
+	env := kernelEnv(p.root, p.out)
+	env["PATH"] = strings.Join([]string{programs(p.root), filepath.Dir(goProgram), "${PATH}"}, string(filepath.ListSeparator))
+	data, err := json.MarshalIndent(map[string]any{
+		"argv":         []string{filepath.Join(programs(p.root), "gonb"), "--kernel", "{connection_file}"},
+		"display_name": "Go (gonb)", "language": "go", "interrupt_mode": "message", "env": env,
+	}, "", " ")
 	if err != nil {
 		return err
 	}
-	return sim.WriteFile(filepath.Join(folder, "kernel.json"), append(data, '\n'))
+	return sim.WriteFile(filepath.Join(folder, "kernel.json"), data)
 }
 
 func (p *program) kernelCommand() *cobra.Command {
-	kernel := &cobra.Command{Use: "kernel", Short: "Declare the notebooks' kernel to Jupyter and editors, or remove it"}
-	kernel.AddCommand(
-		&cobra.Command{Use: "install", Short: "Declare the kernel gonb for this user", Args: cobra.NoArgs, RunE: p.installKernel},
-		&cobra.Command{Use: "uninstall", Short: "Remove what install has written", Args: cobra.NoArgs, RunE: p.uninstallKernel})
+	kernel := &cobra.Command{Use: "kernel", Short: "Declare the notebooks' kernel to Jupyter and editors"}
+	kernel.AddCommand(&cobra.Command{
+		Use: "install", Short: "Declare the kernel gonb for this user", Args: cobra.NoArgs, RunE: p.installKernel,
+	})
 	return kernel
 }
 
-// installed is the folder of the user's kernel gonb, and the repository whose
-// kernel is there, "" where none is. One that this program has not written is an
-// error.
-func installed() (folder, repository string, err error) {
+// installKernel writes into the folder of the user's kernels. A kernel that this
+// program has not written stays.
+func (p *program) installKernel(cmd *cobra.Command, _ []string) error {
 	home, err := os.UserHomeDir()
 	data := filepath.Join(home, ".local", "share", "jupyter")
 	if runtime.GOOS == "darwin" {
@@ -146,42 +134,16 @@ func installed() (folder, repository string, err error) {
 		data, err = filepath.Abs(dir)
 	}
 	if err != nil {
-		return "", "", err
-	}
-	folder = filepath.Join(data, "kernels", "gonb")
-	text, err := os.ReadFile(filepath.Join(folder, "kernel.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return folder, "", nil
-	}
-	var s spec
-	if err == nil && json.Unmarshal(text, &s) != nil || s.Env["CONTEXTREC"] == "" {
-		err = fmt.Errorf("%s was not written by this command and stays: remove it yourself", folder)
-	}
-	return folder, s.Env["CONTEXTREC"], err
-}
-
-func (p *program) installKernel(cmd *cobra.Command, _ []string) error {
-	folder, _, err := installed()
-	if err != nil {
 		return err
+	}
+	folder := filepath.Join(data, "kernels", "gonb")
+	text, err := os.ReadFile(filepath.Join(folder, "kernel.json"))
+	if err == nil && !strings.Contains(string(text), `"CONTEXTREC"`) {
+		return fmt.Errorf("%s was not written by this command and stays: remove it yourself", folder)
 	}
 	if err := p.makeKernel(cmd.Context(), folder); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "\n%s has the kernel \"Go (gonb)\" of %s\n", folder, p.root)
-	p.next("kernel uninstall")
+	fmt.Fprintf(p.stdout, "\n%s has the kernel \"Go (gonb)\" of %s; removing the folder removes it\n", folder, p.root)
 	return nil
-}
-
-func (p *program) uninstallKernel(*cobra.Command, []string) error {
-	folder, from, err := installed()
-	if err != nil {
-		return err
-	}
-	if from == "" {
-		fmt.Fprintln(p.stdout, "no kernel is installed")
-		return nil
-	}
-	fmt.Fprintf(p.stdout, "removed %s, the kernel of %s\n", folder, from)
-	return os.RemoveAll(folder)
 }

@@ -1,23 +1,7 @@
 // Paper runs the experiments of "Policy Gradients for Contextual
 // Recommendations" (Pan et al., WWW 2019), draws its figures and judges its
-// claims.
-//
-//	paper list                  the experiments and what is stored of them
-//	paper run NAME...           run experiments, or go on with what was begun;
-//	                            tuning-NAME is the search for settings
-//	paper plot [NAME...]        figures of stored results
-//	paper table                 the paper's claims, judged by stored results
-//	paper notebooks [NAME...]   execute the notebooks
-//	paper submit NAME           have an experiment played by Slurm or Kubernetes;
-//	                            paper status and paper cancel are for what was submitted
-//	paper reproduce             all of that but for the music, which takes hours
-//	paper lab [-dir DIR]        a copy of the notebooks in JupyterLab or Jupyter
-//	                            Notebook; arguments after -- are Jupyter's
-//	paper kernel install        declare the notebooks' kernel for VS Code and other
-//	                            Jupyter servers; paper kernel uninstall removes it
-//
-// Flags say how and how much (paper COMMAND -h), with one dash or two; what is run is
-// declared in package paper. A result that is stored is not computed again, unless
+// claims. paper -h lists the commands, and paper COMMAND -h the flags, which say how
+// and how much, with one dash or two. What is run is declared in package paper. A result that is stored is not computed again, unless
 // the code has changed what it says (package sim tells what is noticed); -fresh makes
 // all again. Figures and claims are of the largest scale that is stored, as it is.
 // Ctrl-C keeps what is finished, and the same command goes on from there.
@@ -31,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"os/signal"
@@ -44,7 +27,6 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/figure"
 	"github.com/contextrec/contextrec/notebooks/paper"
 	"github.com/contextrec/contextrec/notebooks/submit"
@@ -77,7 +59,11 @@ type program struct {
 	runs          int    // 0: as declared
 	seed          uint64 // as declared where it was not given
 	seedGiven     bool
-	figures       figures
+
+	// Of plot.
+	format string
+	only   []string // names of entries; nil: all
+	width  float64  // in inches
 }
 
 // command runs a command line and returns the exit status.
@@ -154,9 +140,9 @@ func (p *program) commands() *cobra.Command {
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
 		}
 		if is("plot") {
-			flags.StringVar(&p.figures.format, "format", "png", "png, svg or pdf")
-			flags.StringArrayVar(&p.figures.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
-			flags.Float64Var(&p.figures.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
+			flags.StringVar(&p.format, "format", "png", "png, svg or pdf")
+			flags.StringArrayVar(&p.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
+			flags.Float64Var(&p.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
 		}
 	}
 	root.AddCommand(append(commands, p.labCommand(), p.kernelCommand(), p.statusCommand(), p.cancelCommand())...)
@@ -170,7 +156,7 @@ func takesRuns(command string) bool {
 }
 
 // check looks at the values of the flags and finds the folders.
-func (p *program) check(cmd *cobra.Command, args []string) (err error) {
+func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 	if cmd.Flags().Changed("scale") && !(p.scale > 0 && p.scale < math.Inf(1)) {
 		return fmt.Errorf("-scale is %v, want a positive number", p.scale)
 	}
@@ -180,8 +166,8 @@ func (p *program) check(cmd *cobra.Command, args []string) (err error) {
 		}
 	}
 	p.seedGiven = cmd.Flags().Changed("seed")
-	if f := p.figures; cmd.Name() == "plot" && !(slices.Contains([]string{"png", "svg", "pdf"}, f.format) && f.width >= 1 && f.width <= 100) {
-		return fmt.Errorf("-format is %q and -width %v, want png, svg or pdf, and 1 to 100 inches", f.format, f.width)
+	if cmd.Name() == "plot" && !(slices.Contains([]string{"png", "svg", "pdf"}, p.format) && p.width >= 1 && p.width <= 100) {
+		return fmt.Errorf("-format is %q and -width %v, want png, svg or pdf, and 1 to 100 inches", p.format, p.width)
 	}
 	if !slices.Contains([]string{"", "auto", "on", "off"}, p.device) {
 		return fmt.Errorf("-device is %q, want auto, on or off", p.device)
@@ -191,48 +177,22 @@ func (p *program) check(cmd *cobra.Command, args []string) (err error) {
 			return fmt.Errorf("-shard is %q, want i/n with i from 1 to n", p.shard)
 		}
 	}
-	experiments, err := p.experiments(nil)
-	if cmd.Name() == "run" {
-		experiments, err = p.experiments(args)
-	}
-	for _, e := range experiments {
-		if p.scale > 0 && p.scale*float64(e.Steps) < 10 {
-			return fmt.Errorf("-scale is %v, which is less than 10 of the %d steps of %s", p.scale, e.Steps, e.Name)
-		}
-		if runs := e.Runs * len(e.Entries); p.parts > runs {
-			return fmt.Errorf("-shard is %s, but %s has %d runs, which make no more parts", p.shard, e.Name, runs)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if p.fresh && p.parts > 0 {
-		return errors.New("-fresh does not go with -shard: remove the results, then play the shards")
-	}
 	if p.root, err = repository(); err != nil && !submit.InTask() { // where a cluster plays, there is the program alone
 		return err
 	}
 	p.out = cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out"))
-	for name, folder := range map[string]*string{"data": &p.data, "out": &p.out} {
-		if *folder == "" {
-			continue
-		}
-		if *folder, err = filepath.Abs(*folder); err != nil {
+	if p.data != "" {
+		if p.data, err = filepath.Abs(p.data); err != nil {
 			return err
 		}
-		info, err := os.Stat(*folder)
-		if err == nil && !info.IsDir() || err != nil && !(name == "out" && errors.Is(err, fs.ErrNotExist)) {
-			return fmt.Errorf("-%s is %s, which is no folder (%v)", name, *folder, err)
+		if _, err := os.ReadDir(p.data); err != nil {
+			return fmt.Errorf("-data is %s, which is no folder: %w", p.data, err)
 		}
+	}
+	if p.out, err = filepath.Abs(p.out); err != nil {
+		return err
 	}
 	p.started = true
-	if slices.Contains([]string{"run", "plot", "table", "notebooks", "reproduce"}, cmd.Name()) {
-		try := filepath.Join(p.out, ".writable") // before hours of work
-		if err := sim.WriteFile(try, nil); err != nil {
-			return err
-		}
-		os.Remove(try)
-	}
 	return nil
 }
 

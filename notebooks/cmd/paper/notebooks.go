@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,9 +137,7 @@ func (p *program) execute(ctx context.Context, names []string) error {
 	}
 	errs := make([]error, len(names))
 	free := make(chan struct{}, 2)
-	lines, progress := io.Pipe() // both write at once
-	var running, reading sync.WaitGroup
-	reading.Go(func() { io.Copy(p.stdout, lines) })
+	var running sync.WaitGroup
 	for i, name := range names {
 		free <- struct{}{}
 		running.Go(func() {
@@ -154,8 +151,8 @@ func (p *program) execute(ctx context.Context, names []string) error {
 				"-timeout", limit.String(), "-o", filepath.Join(out, file), filepath.Join(p.root, "notebooks", file))
 			cmd.Env = env
 			var said bytes.Buffer
-			cmd.Stdout, cmd.Stderr = progress, &said
-			errs[i] = p.unlessMade(progress, filepath.Join(out, file), func() error {
+			cmd.Stdout, cmd.Stderr = p.stdout, &said
+			errs[i] = p.unlessMade(filepath.Join(out, file), func() error {
 				if err := cmd.Run(); err != nil {
 					return errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
 				}
@@ -164,7 +161,5 @@ func (p *program) execute(ctx context.Context, names []string) error {
 		})
 	}
 	running.Wait()
-	progress.Close()
-	reading.Wait()
 	return cmp.Or(ctx.Err(), errors.Join(errs...))
 }

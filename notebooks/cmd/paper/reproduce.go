@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -86,7 +85,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	books = slices.DeleteFunc(books, func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
 		section{"theory", func() error {
-			return p.unlessMade(p.stdout, p.theoryFile(), func() error { return p.theory(ctx, cmp.Or(p.scale, theoryScale)) })
+			return p.unlessMade(p.theoryFile(), func() error { return p.theory(ctx, cmp.Or(p.scale, theoryScale)) })
 		}},
 		section{"figures", func() error { return p.draw(names) }},
 		section{"notebooks", func() error { return p.execute(ctx, books) }},
@@ -107,7 +106,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 
 // unlessMade makes a file, unless it is there and was made of the same sources in the
 // same setting.
-func (p *program) unlessMade(say io.Writer, file string, make func() error) error {
+func (p *program) unlessMade(file string, make func() error) error {
 	key, err := p.sources()
 	if err != nil {
 		return err
@@ -115,7 +114,7 @@ func (p *program) unlessMade(say io.Writer, file string, make func() error) erro
 	mark := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".sources")
 	made, _ := os.ReadFile(mark)
 	if _, missing := os.Stat(file); missing == nil && string(made) == key && !p.fresh {
-		fmt.Fprintf(say, "%s: made of this code before\n", filepath.Base(file))
+		fmt.Fprintf(p.stdout, "%s: made of this code before\n", filepath.Base(file))
 		return nil
 	}
 	os.Remove(mark)
