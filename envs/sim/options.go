@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"time"
 )
 
@@ -59,36 +58,55 @@ type Status struct {
 	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
 	Reward     float64  // their mean reward a step so far
 	Stale      []string // names of entries with stored results of other code; all entries are played again
-	Warnings   []string // of envs.Check; nil where nothing has to be played
+	Warnings   []string // of envs.Check, and that there are Stale ones; nil where nothing has to be played
+	Took       time.Duration
+}
+
+// Left is the time until the end at the pace so far, at most 1e9 s; 0 where nothing was
+// played yet.
+func (s Status) Left() time.Duration {
+	played := s.Done - s.Served
+	if played < 1 {
+		return 0
+	}
+	left := s.Took.Seconds() * float64(s.Total-s.Done) / float64(played)
+	return time.Duration(min(left, 1e9) * float64(time.Second)).Round(time.Second)
+}
+
+// String says in a line how far the experiment is.
+func (s Status) String() string {
+	text := fmt.Sprintf("%3.0f %%", 100*float64(s.Done)/float64(s.Total))
+	if left := s.Left(); left > 0 {
+		rate := float64(s.Done-s.Served) / s.Took.Seconds()
+		text += fmt.Sprintf("   %.0f run-steps/s   %v left", rate, left)
+	}
+	switch {
+	case s.Entry == "":
+	case math.IsNaN(s.Regret):
+		text += fmt.Sprintf("   %s   reward %.3g a step", s.Entry, s.Reward)
+	default:
+		text += fmt.Sprintf("   %s   regret %.1f", s.Entry, s.Regret)
+	}
+	return text
 }
 
 // PrintProgress returns a Progress that writes lines: one every 10 seconds, one at the
-// end, one where stored results were of other code, and one a warning.
+// end, and one a warning.
 func PrintProgress(w io.Writer) func(Status) {
-	began, wrote := time.Now(), time.Now()
-	said := 0
+	wrote := time.Now()
+	said, ended := 0, false
 	return func(st Status) {
-		notes := st.Warnings
-		if st.Stale != nil {
-			notes = append([]string{"stored results of other code, so all are played again: " + strings.Join(st.Stale, ", ")}, notes...)
+		for ; said < len(st.Warnings); said++ {
+			fmt.Fprintf(w, "%s: %s\n", st.Experiment, st.Warnings[said])
 		}
-		for ; said < len(notes); said++ {
-			fmt.Fprintf(w, "%s: %s\n", st.Experiment, notes[said])
+		switch {
+		case ended:
+		case st.Done == st.Total:
+			ended = true
+			fmt.Fprintf(w, "%s: done in %.1f s; %.0f %% was stored\n", st.Experiment, st.Took.Seconds(), 100*float64(st.Served)/float64(st.Total))
+		case time.Since(wrote) >= 10*time.Second:
+			wrote = time.Now()
+			fmt.Fprintf(w, "%s: %v\n", st.Experiment, st)
 		}
-		if time.Since(wrote) < 10*time.Second && st.Done < st.Total || wrote.IsZero() {
-			return
-		}
-		wrote = time.Now()
-		if st.Done == st.Total {
-			fmt.Fprintf(w, "%s: done in %.1f s; %.0f %% was stored\n", st.Experiment, time.Since(began).Seconds(), 100*float64(st.Served)/float64(st.Total))
-			wrote = time.Time{}
-			return
-		}
-		left := time.Since(began).Seconds() * float64(st.Total-st.Done) / float64(max(1, st.Done-st.Served))
-		fmt.Fprintf(w, "%s: %2.0f %%, %.0f s left; %s: ", st.Experiment, 100*float64(st.Done)/float64(st.Total), left, st.Entry)
-		if !math.IsNaN(st.Regret) {
-			fmt.Fprintf(w, "regret %.1f, ", st.Regret)
-		}
-		fmt.Fprintf(w, "reward %.3g a step\n", st.Reward)
 	}
 }

@@ -9,18 +9,10 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Recorder sees every step of a simulation. It copies what it wants to keep.
-type Recorder interface {
-	// Record is called after each step, step being 1 after the first. regret is
-	// [R], the expected regret of this step; nil where there is no Oracle.
-	Record(step int, tr envs.Transition, regret []float64)
-}
-
-// RecorderFunc makes a Recorder of a function.
-type RecorderFunc func(step int, tr envs.Transition, regret []float64)
-
-// Record calls f.
-func (f RecorderFunc) Record(step int, tr envs.Transition, regret []float64) { f(step, tr, regret) }
+// Recorder is called after each step of a simulation, step being 1 after the first, and
+// copies what it wants to keep. regret is [R], the expected regret of this step; nil where
+// there is no Oracle.
+type Recorder func(step int, tr envs.Transition, regret []float64)
 
 // Play lets the policy decide for the given number of steps, all runs together,
 // and learn from each of them. rec may be nil.
@@ -73,7 +65,7 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 			return &stepError{step, err}
 		}
 		if rec != nil {
-			rec.Record(step, tr, regret)
+			rec(step, tr, regret)
 		}
 	}
 	return nil
@@ -129,8 +121,8 @@ func Checkpoints(steps int) []int {
 	return slices.Compact(at)
 }
 
-// Curves is a Recorder that cumulates reward and expected regret run by run and
-// keeps them at checkpoints.
+// Curves cumulate reward and expected regret run by run and keep them at checkpoints.
+// Their method Record is a Recorder.
 type Curves struct {
 	Checkpoints []int
 	Reward      [][]float64 // [run][checkpoint]

@@ -46,7 +46,7 @@ func TestPlay(t *testing.T) {
 	env := &fixed{expected: []float64{0.25, 1, 0.5, math.NaN()}, reward: []float32{3, 4}}
 	policy := &always{actions: []int{0, 0}}
 	var steps []int
-	err := sim.Play(context.Background(), env, policy, 2, sim.RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
+	err := sim.Play(context.Background(), env, policy, 2, func(step int, tr envs.Transition, regret []float64) {
 		steps = append(steps, step)
 		if !slices.Equal(regret, []float64{0.75, 0}) { // 1 - 0.25, and the only candidate
 			t.Errorf("regret %v", regret)
@@ -54,7 +54,7 @@ func TestPlay(t *testing.T) {
 		if tr.Candidates != 2 || !slices.Equal(tr.Actions, []int{0, 0}) || !slices.Equal(tr.Reward, env.reward) {
 			t.Errorf("recorded %+v", tr)
 		}
-	}))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestPlayErrors(t *testing.T) {
 			test.env.reward = []float32{0, 0}
 		}
 		recorded := 0
-		err := sim.Play(context.Background(), &test.env, &test.policy, 3, sim.RecorderFunc(func(int, envs.Transition, []float64) { recorded++ }))
+		err := sim.Play(context.Background(), &test.env, &test.policy, 3, func(int, envs.Transition, []float64) { recorded++ })
 		run := -1
 		if of := (*envs.RunError)(nil); errors.As(err, &of) {
 			run = of.Run

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -114,13 +113,11 @@ func (r *Result) format() []byte {
 	rows := 0
 	for run, rewards := range r.Reward {
 		for k, reward := range rewards {
-			row := strconv.AppendInt(b.AvailableBuffer(), int64(run), 10)
-			row = strconv.AppendInt(append(row, ','), int64(r.Checkpoints[k]), 10)
-			row = append(strconv.AppendFloat(append(row, ','), reward, 'g', -1, 64), ',')
+			fmt.Fprintf(&b, "%d,%d,%v,", run, r.Checkpoints[k], reward)
 			if r.Regret != nil {
-				row = strconv.AppendFloat(row, r.Regret[run][k], 'g', -1, 64)
+				fmt.Fprint(&b, r.Regret[run][k])
 			}
-			b.Write(append(row, '\n'))
+			b.WriteByte('\n')
 			rows++
 		}
 	}
@@ -128,38 +125,8 @@ func (r *Result) format() []byte {
 	return b.Bytes()
 }
 
-// ReadResult reads the file of a result:
-//
-//	# contextrec result: 3
-//	# experiment: toy-linear
-//	# entry: Lin-UCB
-//	# problem: envs.Linear {"Candidates":5,"Dim":40,"RewardNoise":0.1}
-//	# algorithm: baselines.LinUCB {"Alpha":1}
-//	# runs: 20
-//	# steps: 20000
-//	# seed: 1
-//	# version: v1.0.0
-//	# backend: go
-//	# check: reward -3.24153, regret 4051.22
-//	run,step,reward,regret
-//	0,1,0.25,0.5
-//	...
-//	# end: 3020 rows, sha256 5f36...
-//
-// Reward and regret are cumulated, in the shortest form that reads back as the
-// same float64; regret is empty where there is no Oracle. The last line has the
-// number of rows and the hash of all bytes before it. Anything else, down to one
-// changed bit or a missing last line, is an error that names the line.
-func ReadResult(in io.Reader) (*Result, error) {
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return nil, err
-	}
-	return parse(text, true)
-}
-
-// parse reads a result, or a part if that need not be complete. It accepts a text
-// only if format makes the same bytes of it: what is no number, say, is parsed as
+// parse reads the file of a result, or of a part if it need not be complete. It accepts a
+// text only if format makes the same bytes of it: what is no number, say, is parsed as
 // something else.
 func parse(text []byte, complete bool) (*Result, error) {
 	lines := strings.Split(string(text), "\n")

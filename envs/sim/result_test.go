@@ -1,7 +1,6 @@
 package sim_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -68,7 +67,7 @@ func TestResultText(t *testing.T) {
 	blind := sample()
 	blind.Regret = nil
 	for _, want := range []*sim.Result{sample(), blind} {
-		have, err := sim.ReadResult(strings.NewReader(want.Format()))
+		have, err := sim.ReadResult(want.Format())
 		// Negative zero is equal to zero, hence the bits.
 		if err != nil || !reflect.DeepEqual(have, want) || !math.Signbit(have.Reward[1][0]) {
 			t.Errorf("read %+v with error %v, want %+v", have, err, want)
@@ -81,14 +80,14 @@ func TestResultText(t *testing.T) {
 func TestReadDamaged(t *testing.T) {
 	text := seal(sampleText)
 	for n := range text {
-		if r, err := sim.ReadResult(strings.NewReader(text[:n])); err == nil || r != nil || !strings.Contains(err.Error(), "line ") {
+		if r, err := sim.ReadResult(text[:n]); err == nil || r != nil || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("the first %d bytes: result %+v, error %v", n, r, err)
 		}
 	}
 	for i := range 8 * len(text) {
 		damaged := []byte(text)
 		damaged[i/8] ^= 1 << (i % 8)
-		if r, err := sim.ReadResult(bytes.NewReader(damaged)); err == nil {
+		if r, err := sim.ReadResult(string(damaged)); err == nil {
 			t.Errorf("with bit %d of byte %d changed it is a result: %+v", i%8, i/8, r)
 		}
 	}
@@ -119,7 +118,7 @@ func TestReadForeign(t *testing.T) {
 		{"-5e-324", "1e400", "line 17"},
 	} {
 		text := strings.Replace(sampleText, test.old, test.new, 1)
-		if _, err := sim.ReadResult(strings.NewReader(seal(text))); err == nil || !strings.Contains(err.Error(), test.text) {
+		if _, err := sim.ReadResult(seal(text)); err == nil || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%q for %q: error %v, want %q", test.new, test.old, err, test.text)
 		}
 	}
@@ -135,7 +134,7 @@ func FuzzReadResult(f *testing.F) {
 		if !sealed {
 			text = seal(text) // else the hash keeps most texts from being looked at
 		}
-		if r, err := sim.ReadResult(strings.NewReader(text)); err == nil && r.Format() != text {
+		if r, err := sim.ReadResult(text); err == nil && r.Format() != text {
 			t.Errorf("read\n%s\nand wrote\n%s", text, r.Format())
 		}
 	})

@@ -36,7 +36,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &session{Experiment: e, Store: store, Options: opt, stop: stop}
+	s := &session{Experiment: e, Store: store, Options: opt, stop: stop, began: time.Now()}
 	i, of, all := max(opt.Shard, 1), max(opt.Shards, 1), e.Runs*len(e.Entries)
 	s.share = runs{all * (i - 1) / of, all*i/of - all*(i-1)/of}
 	if s.share.n == 0 {
@@ -52,6 +52,9 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	if running.Err() == nil && (opt.Fresh || s.status.Stale != nil) {
 		for _, j := range jobs {
 			j.forget()
+		}
+		if stale := s.status.Stale; stale != nil {
+			s.status.Warnings = []string{"stored results of other code, so all are played again: " + strings.Join(stale, ", ")}
 		}
 	}
 	var units []func()
@@ -69,7 +72,8 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		os.Remove(try)
 	}
 	if len(units) > 0 && s.check != "" { // the problem itself does not fail
-		s.status.Warnings, _ = envs.Check(e.Problem)
+		warnings, _ := envs.Check(e.Problem)
+		s.status.Warnings = append(s.status.Warnings, warnings...)
 	}
 	parallel(workers, len(units), func(i int) { units[i]() })
 	s.shown = time.Time{}
@@ -122,6 +126,7 @@ type session struct {
 	mu     sync.Mutex
 	status Status
 	shown  time.Time
+	began  time.Time
 }
 
 const showEvery = 100 * time.Millisecond // the status
@@ -132,7 +137,7 @@ func (s *session) report(change func(*Status)) {
 	defer s.mu.Unlock()
 	change(&s.status)
 	if now := time.Now(); s.Progress != nil && now.Sub(s.shown) >= showEvery {
-		s.shown = now
+		s.shown, s.status.Took = now, now.Sub(s.began)
 		s.Progress(s.status)
 	}
 }
@@ -272,7 +277,7 @@ func (s *session) problemCheck(ctx context.Context) string {
 	j := &job{session: &session{Experiment: s.Experiment}, ctx: ctx, entry: Entry{Algorithm: inTurn{}}} // without Options.Player
 	steps := min(s.Steps, checked)
 	curves := NewCurves(1, []int{steps})
-	if j.simulate(runs{0, 1}, steps, curves, curves) != nil {
+	if j.simulate(runs{0, 1}, steps, curves, curves.Record) != nil {
 		return "" // the entries tell the error
 	}
 	check := fmt.Sprintf("reward %.6g", curves.Reward[0][0])
@@ -307,7 +312,7 @@ func (j *job) fresh(r *Result, replay bool) bool {
 		run := there[j.index%len(there)]
 		n, _ := slices.BinarySearch(r.Checkpoints, replayed+1)
 		curves := NewCurves(1, r.Checkpoints[:n])
-		if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves); err != nil {
+		if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves.Record); err != nil {
 			j.fail(err)
 			return false
 		}
@@ -336,7 +341,7 @@ func (j *job) play(stack runs) {
 	}
 	before, last := 0, time.Now()
 	curves := NewCurves(stack.n, j.result.Checkpoints)
-	err := j.simulate(stack, j.Steps, curves, RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
+	err := j.simulate(stack, j.Steps, curves, func(step int, tr envs.Transition, regret []float64) {
 		curves.Record(step, tr, regret)
 		if now := time.Now(); step == j.Steps || now.Sub(last) >= showEvery {
 			j.report(func(s *Status) {
@@ -345,7 +350,7 @@ func (j *job) play(stack runs) {
 			})
 			last, before = now, step
 		}
-	}))
+	})
 	j.lock.Lock()
 	defer j.lock.Unlock()
 	if err != nil {

@@ -131,7 +131,7 @@ func TestRunIsPlay(t *testing.T) {
 	env, _ := e.Problem.New(e.ProblemSeeds(13, 1))
 	policy, _ := e.Entries[0].Algorithm.New(e.Problem.Spec(), e.PolicySeeds(13, 1))
 	curves := sim.NewCurves(1, sim.Checkpoints(e.Steps))
-	if err := sim.Play(context.Background(), env, policy, e.Steps, curves); err != nil {
+	if err := sim.Play(context.Background(), env, policy, e.Steps, curves.Record); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(curves.Reward[0], result.Reward[13]) || !slices.Equal(curves.Regret[0], result.Regret[13]) {

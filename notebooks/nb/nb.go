@@ -2,15 +2,14 @@
 // as PNG, tables, text, a progress bar, and errors that fail the cell.
 //
 // It is the only package that knows of GoNB. Outside a notebook the same calls
-// print plain text to stdout, and the bar draws on stderr where that is a
-// terminal, so that a cell can be tried as an ordinary program.
+// print plain text to stdout, and the bar draws on stderr, so that a cell can be tried
+// as an ordinary program.
 //
 // Three habits of GoNB shape it. Rich output that is still under way when a
 // cell's program ends is lost, so everything here waits until the kernel has
 // what it was sent. A send that fails does not fail the cell, so here it ends
 // the program with status 1. And text printed to stdout travels by another pipe
-// than pictures, so a cell shows text among pictures by [Text] or [Markdown],
-// not by fmt.
+// than pictures, so a cell shows text among pictures by [Text], not by fmt.
 package nb
 
 import (
@@ -63,12 +62,6 @@ func showPNG(alt string, width, height vg.Length, columns int, plots ...*plot.Pl
 // Text shows text as it is, in a fixed-width font and in its place among
 // pictures and tables.
 func Text(text string) { HTML("<pre>"+html.EscapeString(text)+"</pre>", text) }
-
-// Markdown shows text with Markdown and LaTeX in it. A front end that does not
-// trust the notebook shows the source.
-func Markdown(text string) {
-	display(map[protocol.MIMEType]any{protocol.MIMETextMarkdown: text, protocol.MIMETextPlain: text}, nil)
-}
 
 // HTML shows HTML, and plain where there is no HTML: outside a notebook, or in
 // a search through the file.
@@ -152,23 +145,16 @@ func flush() error {
 	if err := gonbui.Open(); err != nil {
 		return err
 	}
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	go func() {
 		gonbui.Sync()
-		close(done)
+		done <- gonbui.Open()
 	}()
 	const patience = time.Minute // for an answer that usually comes within a millisecond
-	for began := time.Now(); ; {
-		select {
-		case <-done:
-			return gonbui.Open()
-		case <-time.After(20 * time.Millisecond):
-			if err := gonbui.Open(); err != nil {
-				return err
-			}
-			if time.Since(began) > patience {
-				return fmt.Errorf("no answer from the kernel for %v", patience)
-			}
-		}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		return fmt.Errorf("no answer from the kernel for %v", patience)
 	}
 }

@@ -32,7 +32,7 @@ import (
 // kept.
 func Run(e sim.Experiment) []*sim.Result {
 	opt := paper.Options()
-	update, erase := newBar()
+	update, erase := Bar()
 	var last sim.Status
 	opt.Progress = func(st sim.Status) {
 		last = st
@@ -40,15 +40,9 @@ func Run(e sim.Experiment) []*sim.Result {
 	}
 	results, err := e.Scale(Scale(e)).Run(Context(), Store(), opt)
 	erase()
-	if errors.Is(err, context.Canceled) {
-		err = fmt.Errorf("interrupted: %w", err)
-	}
 	Check(err)
-	if last.Stale != nil {
-		Text("stored results of other code, so all were played again: " + strings.Join(last.Stale, ", "))
-	}
 	if last.Warnings != nil {
-		Text("warnings about the problem: " + strings.Join(last.Warnings, "; "))
+		Text("warnings: " + strings.Join(last.Warnings, "; "))
 	}
 	return results
 }
@@ -143,20 +137,14 @@ var interruptible = sync.OnceValue(func() context.Context {
 	return ctx
 })
 
-// Bar returns a progress bar for sim.Options.Progress. It shows how much is
-// done, run-steps a second, the time that is left, and the entry that advances
-// with its regret so far. It is redrawn at most 6 times a second and erased when
-// all is done, so that nothing of it is stored with the notebook. Outside a
-// notebook it is a line on stderr, where that is a terminal.
-func Bar() func(sim.Status) {
-	update, _ := newBar()
-	return update
-}
-
-func newBar() (update func(sim.Status), erase func()) {
-	draw, id := func(sim.Status, string) {}, ""
+// Bar returns a progress bar for sim.Options.Progress, and what erases it, so that nothing
+// of it is stored with the notebook. It is redrawn at most 6 times a second. Outside a
+// notebook it is a line on stderr, or where that is no terminal, lines as
+// [sim.PrintProgress] writes them.
+func Bar() (update func(sim.Status), erase func()) {
+	var draw func(sim.Status, string)
 	if gonbui.IsNotebook {
-		id = gonbui.UniqueId()
+		id := gonbui.UniqueId()
 		draw = func(st sim.Status, text string) {
 			if text != "" {
 				text = fmt.Sprintf(`<progress value="%d" max="%d"></progress> <code>%s</code>`, st.Done, st.Total, html.EscapeString(text))
@@ -165,51 +153,20 @@ func newBar() (update func(sim.Status), erase func()) {
 		}
 	} else if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		draw = func(_ sim.Status, text string) { fmt.Fprint(os.Stderr, "\r\x1b[K"+text) }
+	} else {
+		return sim.PrintProgress(os.Stderr), func() {}
 	}
-	var mu sync.Mutex
-	var began, drawn time.Time // drawn is zero while nothing is shown
-	var before int64           // run-steps that were played at the first status
-	erase = func() {
-		mu.Lock()
-		defer mu.Unlock()
+	var drawn time.Time // zero while nothing is shown
+	update = func(st sim.Status) {
+		if st.Done < st.Total && time.Since(drawn) >= 150*time.Millisecond {
+			drawn = time.Now()
+			draw(st, st.String())
+		}
+	}
+	return update, func() {
 		if !drawn.IsZero() {
-			drawn = time.Time{}
 			draw(sim.Status{}, "")
 			Check(flush())
 		}
 	}
-	return func(st sim.Status) {
-		if st.Done >= st.Total {
-			erase()
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		now := time.Now()
-		if began.IsZero() {
-			began, before = now, st.Done-st.Served
-		}
-		if now.Sub(drawn) >= 150*time.Millisecond {
-			drawn = now
-			draw(st, progress(st, st.Done-st.Served-before, now.Sub(began)))
-		}
-	}, erase
-}
-
-// progress is the bar's text after played run-steps in the given time.
-func progress(st sim.Status, played int64, took time.Duration) string {
-	text := fmt.Sprintf("%3.0f %%", 100*float64(st.Done)/float64(st.Total))
-	if rate := float64(played) / took.Seconds(); played > 0 && took > 0 {
-		// A rate that is almost nothing must not overflow the duration.
-		left := math.Min(float64(st.Total-st.Done)/rate, 1e9)
-		text += fmt.Sprintf("   %.0f run-steps/s   %v left", rate, time.Duration(left*float64(time.Second)).Round(time.Second))
-	}
-	switch {
-	case st.Entry == "":
-	case math.IsNaN(st.Regret):
-		text += fmt.Sprintf("   %s   reward %.3g a step", st.Entry, st.Reward)
-	default:
-		text += fmt.Sprintf("   %s   regret %.1f", st.Entry, st.Regret)
-	}
-	return text
 }

@@ -44,7 +44,7 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 	opt.Shard++
 	file := filepath.Join(d.dir, fmt.Sprintf("task-%d.json", opt.Shard))
 	defer os.Remove(file)
-	began, told, show := time.Now(), time.Time{}, opt.Progress
+	told, show := time.Time{}, opt.Progress
 	opt.Progress = func(st sim.Status) {
 		if show != nil {
 			show(st)
@@ -53,10 +53,7 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 			return
 		}
 		told = time.Now()
-		t := task{Runs: int(st.Total-st.Done+int64(e.Steps)-1) / e.Steps}
-		if played := st.Done - st.Served; played > 0 {
-			t.Seconds = int(time.Since(began).Seconds() * float64(st.Total-st.Done) / float64(played))
-		}
+		t := task{Runs: int(st.Total-st.Done+int64(e.Steps)-1) / e.Steps, Seconds: int(st.Left().Seconds())}
 		text, _ := json.Marshal(t)
 		sim.WriteFile(file, text) // where this is an error, writing results is too
 	}

@@ -161,7 +161,7 @@ func BenchmarkStep(b *testing.B) {
 					}
 					for b.Loop() {
 						curves, began := sim.NewCurves(runs, []int{2 * chunk}), time.Time{}
-						rec := sim.RecorderFunc(func(step int, tr envs.Transition, regret []float64) {
+						rec := func(step int, tr envs.Transition, regret []float64) {
 							curves.Record(step, tr, regret)
 							switch step {
 							case chunk:
@@ -169,7 +169,7 @@ func BenchmarkStep(b *testing.B) {
 							case 2 * chunk:
 								took += time.Since(began)
 							}
-						})
+						}
 						if on == "xla-loop" {
 							err = ondevice.Play(b.Context(), bench.problem, seeds, ondevice.PGCR(c), seeds, 2*chunk, rec)
 						} else {

@@ -19,9 +19,7 @@ func (u Unsupported) Error() string { return "no loop on the device: " + string(
 
 // Recorder is called after each step, as that of package sim. The contexts of the transition are
 // left out.
-type Recorder interface {
-	Record(step int, tr envs.Transition, regret []float64)
-}
+type Recorder func(step int, tr envs.Transition, regret []float64)
 
 // Algorithm is what can be played: PGCR or Value. A Backend of its settings is not looked at.
 type Algorithm interface {
@@ -74,7 +72,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 		}
 		for k := range n {
 			tr, regret := w.outcome(k, done+k, actions)
-			rec.Record(done+k+1, tr, regret)
+			rec(done+k+1, tr, regret)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func (p *program) player() (sim.Player, error) {
 		if looped == nil || steps < fewSteps {
 			return sim.PlayRuns(ctx, problem, seeds, algorithm, policySeeds, steps, rec)
 		}
-		err := ondevice.Play(ctx, problem, seeds, looped, policySeeds, steps, rec)
+		err := ondevice.Play(ctx, problem, seeds, looped, policySeeds, steps, ondevice.Recorder(rec))
 		if reason := ondevice.Unsupported(""); errors.As(err, &reason) {
 			line := fmt.Sprintf("%T is played by the host: %v\n", algorithm, err)
 			if _, known := said.LoadOrStore(line, true); !known {

@@ -170,31 +170,24 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 		}
 	}
 	fmt.Fprintf(p.stdout, "%d runs of %d steps of %d algorithms\n", e.Runs, e.Steps, len(e.Entries))
-	opt, show := paper.Options(), sim.PrintProgress(p.stderr)
-	if p.terminal {
-		show = nb.Bar()
-	}
+	opt := paper.Options()
 	opt.Workers, opt.Shard, opt.Shards, opt.Fresh = p.workers, p.part, p.parts, p.fresh
 	if opt.Player = player; player != nil {
 		opt.Stack = min(e.Runs, 20) // XLA gains by runs side by side
 		opt.Backend += ", on the device what can be"
 	}
+	show, erase := nb.Bar()
 	var last sim.Status
 	opt.Progress = func(st sim.Status) {
 		last = st
 		show(st)
 	}
 	results, err := submit.Run(ctx, p.out, e, opt)
-	if p.terminal {
-		fmt.Fprint(p.stderr, "\r\x1b[K") // the bar of a run that did not end
-	}
+	erase()
 	for _, w := range last.Warnings {
 		fmt.Fprintln(p.stdout, "warning:", w)
 	}
-	switch {
-	case last.Stale != nil:
-		fmt.Fprintf(p.stdout, "stored results of other code, so all were played again: %s\n", strings.Join(last.Stale, ", "))
-	case last.Served > 0:
+	if last.Served > 0 {
 		fmt.Fprintf(p.stdout, "%.0f %% was stored; -fresh plays all again\n", 100*float64(last.Served)/float64(last.Total))
 	}
 	if p.parts > 0 && err == nil && len(results) < len(e.Entries) {

@@ -44,7 +44,6 @@ const self = "go run ./notebooks/cmd/paper"
 // program is the command line: flags, and where it writes to.
 type program struct {
 	stdout, stderr io.Writer
-	terminal       bool // a person looks at stderr
 	started        bool // the command line was right
 
 	root          string  // of this repository
@@ -69,10 +68,6 @@ type program struct {
 // command runs a command line and returns the exit status.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	p := &program{stdout: stdout, stderr: stderr}
-	if f, ok := stderr.(*os.File); ok {
-		info, err := f.Stat()
-		p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
-	}
 	root := p.commands()
 	for i, a := range args {
 		if oneDash.MatchString(a) {
@@ -159,11 +154,6 @@ func takesRuns(command string) bool {
 func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 	if cmd.Flags().Changed("scale") && !(p.scale > 0 && p.scale < math.Inf(1)) {
 		return fmt.Errorf("-scale is %v, want a positive number", p.scale)
-	}
-	for name, value := range map[string]int{"workers": p.workers, "runs": p.runs} {
-		if cmd.Flags().Changed(name) && value < 1 {
-			return fmt.Errorf("-%s is %d, want at least 1", name, value)
-		}
 	}
 	p.seedGiven = cmd.Flags().Changed("seed")
 	if cmd.Name() == "plot" && !(slices.Contains([]string{"png", "svg", "pdf"}, p.format) && p.width >= 1 && p.width <= 100) {
