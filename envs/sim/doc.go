@@ -12,11 +12,9 @@
 //		Seed:    1,
 //	}.Run(ctx, sim.Store{Dir: "results"}, sim.Options{Progress: sim.PrintProgress(os.Stderr)})
 //
-// A [Result] prints its summary.
-//
-// Reward is what the environment paid. Regret is the expected one: the largest
-// expected reward of the candidates less that of the chosen one, by the
-// environment's [envs.Oracle]. Both are cumulated and kept run by run.
+// A [Result] prints its summary. Reward is what the environment paid. Regret is the
+// expected one: the largest expected reward of the candidates less that of the chosen one,
+// by the environment's [envs.Oracle]. Both are cumulated and kept run by run.
 //
 // Run r depends on the experiment and on r alone. Workers, stacks and shards
 // ([Options]) never change a curve by a bit, if problem and algorithm keep the
@@ -27,20 +25,15 @@
 //
 // # Stored results
 //
-// Code, and settings that JSON does not show, can change while the name of a
-// result's file stays. So Run plays the first 100 steps of one run of each stored result
-// again, or of one of its parts, each entry another run, and compares the problem alone, by
-// [Result].Check. A difference beyond another processor's rounding makes the
-// experiment stale: [Status] names the entries where it was seen, the files of all
-// entries get names that end in ".old", and all are played again. So results of one
-// experiment are never of two problems. What is not noticed is code that makes a
-// difference neither there nor in Check, such as an algorithm that changes after 100
-// steps: [Options].Fresh plays all again. Runs of another length have other files,
-// which stay as they are until they are run.
+// Code can change while the name of a result's file stays. So Run plays the first 100
+// steps of one run of each stored result again, and 10,000 steps of the problem alone
+// ([Result].Check). A difference beyond another processor's rounding makes the experiment
+// stale: the files of all entries get names that end in ".old", and all are played again.
+// Code that makes a difference neither here nor there is not noticed, such as an algorithm
+// that changes after 100 steps: [Options].Fresh plays all again.
 //
-// Finished stacks (runs that are played together) are kept at once as part files,
-// and an entry whose runs are all finished as one result file: after Ctrl-C or
-// kill -9 the next Run goes on. Several machines share an experiment and a folder
-// by [Options].Shard. The one that finds the parts of all runs makes the result of
-// them; two that find them at the same time write the same file.
+// Finished stacks (runs that are played together) are kept at once as part files, and an
+// entry whose runs are all finished as one result file: after Ctrl-C or kill -9 the next
+// Run goes on. Machines that share an experiment and a folder by [Options].Shard do so
+// too: the one that finds the parts of all runs makes the result.
 package sim

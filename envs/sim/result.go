@@ -178,19 +178,14 @@ func parse(text []byte, complete bool) (*Result, error) {
 		}
 		return nil, fmt.Errorf("line %d: the file is damaged", bytes.Count(text[:at], []byte("\n"))+1)
 	}
-	if err := r.complete(); complete && err != nil {
-		return nil, err
+	if complete && !r.complete() {
+		return nil, fmt.Errorf("%d of %d runs are there", len(r.there()), r.Runs)
 	}
 	return r, nil
 }
 
-// complete returns an error when a run is missing.
-func (r *Result) complete() error {
-	if run := slices.IndexFunc(r.Reward, func(curve []float64) bool { return curve == nil }); run >= 0 {
-		return fmt.Errorf("run %d of %d is missing", run, r.Runs)
-	}
-	return nil
-}
+// complete returns whether all runs are there.
+func (r *Result) complete() bool { return len(r.there()) == r.Runs }
 
 // there are the runs that are not missing; every file has one.
 func (r *Result) there() (there []int) {

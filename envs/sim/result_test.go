@@ -100,7 +100,7 @@ func TestReadForeign(t *testing.T) {
 		{"# entry: ", "# candidate: ", "line 3: the file is damaged"},
 		{"# runs: 2", "# runs: two", "lines 6 and 7"},
 		{"# runs: 2", "# runs: 1000000000", "lines 6 and 7"},
-		{"# runs: 2", "# runs: 3", "run 2 of 3 is missing"},
+		{"# runs: 2", "# runs: 3", "2 of 3 runs are there"},
 		{"# runs: 2", "# runs: 1", "line 16: \"1,1,-0,3\" is no row of runs 0 to 0"},
 		{"# steps: 3", "# steps: 4", "run 0 has 3 rewards and 3 regrets, want 4"},
 		{"# steps: 3", "# steps: 03", "line 7: the file is damaged"},

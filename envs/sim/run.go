@@ -85,7 +85,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	for _, j := range jobs {
 		j.cancel()
 		kept += len(j.result.there())
-		if j.result.complete() == nil {
+		if j.result.complete() {
 			results = append(results, &j.result)
 		}
 		errs = append(errs, j.err)
@@ -221,7 +221,7 @@ func (j *job) look() error {
 	replay := true                 // one of an entry, another in each shard: what is there has come of one code
 	for i := range files {
 		file := files[(i+j.Shard)%len(files)]
-		if filepath.Ext(file.Name()) != partExt || j.result.complete() == nil {
+		if filepath.Ext(file.Name()) != partExt || j.result.complete() {
 			continue
 		}
 		part, err := j.load(filepath.Join(folder, file.Name()))
@@ -234,7 +234,7 @@ func (j *job) look() error {
 			replay = false
 		}
 	}
-	if j.result.complete() != nil {
+	if !j.result.complete() {
 		r, err := j.Load(j.Experiment, j.entry)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -366,8 +366,8 @@ func (j *job) play(stack runs) {
 		copy(part.Regret[stack.first:], curves.Regret)
 	}
 	j.add(&part)
-	if j.result.complete() != nil {
-		name := fmt.Sprintf("runs-%05d-%05d", stack.first, stack.first+stack.n-1) + partExt
+	if !j.result.complete() {
+		name := fmt.Sprintf(partName, stack.first, stack.first+stack.n-1)
 		if err := WriteFile(filepath.Join(j.parts(&part), name), part.format()); err != nil {
 			j.stop(err)
 		}

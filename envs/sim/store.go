@@ -79,15 +79,16 @@ func (s Store) Results(experiment string) (results []*Result, err error) {
 	return results, err
 }
 
-// InParts returns how many runs of an experiment, of all scales and settings, are in parts
-// of entries that are not finished.
-func (s Store) InParts(experiment string) (runs int) {
-	folder := filepath.Dir(s.path(&Result{Experiment: experiment}))
-	parts, _ := fs.Glob(os.DirFS(folder), "*.parts/*"+partExt)
+// PartRuns are the runs in the folder of the parts of a result, by the names of its files.
+func PartRuns(folder string) map[int]bool {
+	parts, _ := os.ReadDir(folder) // most often there is no such folder
+	runs := map[int]bool{}
 	for _, part := range parts {
 		var first, last int
-		if n, _ := fmt.Sscanf(filepath.Base(part), "runs-%d-%d", &first, &last); n == 2 {
-			runs += last - first + 1
+		if n, _ := fmt.Sscanf(part.Name(), partName, &first, &last); n == 2 {
+			for run := first; run <= last; run++ {
+				runs[run] = true
+			}
 		}
 	}
 	return runs
@@ -110,7 +111,7 @@ func (s Store) path(r *Result) string {
 	return filepath.Join(cmp.Or(s.Dir, "results"), r.Experiment, fmt.Sprintf("%s-%x.csv", cmp.Or(name, "entry"), sum[:4]))
 }
 
-const partExt = ".part"
+const partExt, partName = ".part", "runs-%05d-%05d.part"
 
 // parts is the folder of the parts of a result.
 func (s Store) parts(r *Result) string { return strings.TrimSuffix(s.path(r), ".csv") + ".parts" }

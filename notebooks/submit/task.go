@@ -127,20 +127,12 @@ func StatusOf(out string, e sim.Experiment) (Status, error) {
 func look(dir string, d described) Status {
 	s := Status{Experiment: d.Experiment, Steps: d.Steps, Runs: d.Runs * len(d.Results), Folder: dir}
 	for _, result := range d.Results {
-		path, finished := filepath.Join(filepath.Dir(dir), result), map[int]bool{}
-		parts, _ := os.ReadDir(strings.TrimSuffix(path, ".csv") + ".parts")
-		for _, part := range parts {
-			var first, last int
-			if n, _ := fmt.Sscanf(part.Name(), "runs-%d-%d.part", &first, &last); n == 2 {
-				for run := first; run <= last; run++ {
-					finished[run] = true
-				}
-			}
-		}
-		s.Finished += len(finished)
+		path := filepath.Join(filepath.Dir(dir), result)
+		finished := len(sim.PartRuns(strings.TrimSuffix(path, ".csv") + ".parts"))
 		if _, err := os.Stat(path); err == nil {
-			s.Finished += d.Runs - len(finished)
+			finished = d.Runs
 		}
+		s.Finished += finished
 	}
 	files, _ := fs.Glob(os.DirFS(dir), "task-*.json")
 	for _, file := range files {

@@ -32,14 +32,18 @@ const tuning = "tuning-" // before a name: the search for that experiment's sett
 // experiments are those of these names in this order, or all of them but for the
 // searches, on the data that was asked for.
 func (p *program) experiments(names []string) ([]sim.Experiment, error) {
+	byFlags := func(e sim.Experiment) sim.Experiment {
+		e.Runs = cmp.Or(p.runs, e.Runs)
+		if p.seedGiven {
+			e.Seed = p.seed
+		}
+		return e
+	}
 	all := paper.Experiments()
 	var known []string
 	for i, e := range all {
 		known = append(known, e.Name)
-		all[i].Runs = cmp.Or(p.runs, e.Runs)
-		if p.seedGiven {
-			all[i].Seed = p.seed
-		}
+		all[i] = byFlags(e)
 		if p.data != "" {
 			all[i] = paper.WithData(all[i], p.source())
 		}
@@ -56,10 +60,7 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 		}
 		e := all[at]
 		if search {
-			e = paper.Tuning(e)
-			if e.Runs = cmp.Or(p.runs, e.Runs); p.seedGiven {
-				e.Seed = p.seed
-			}
+			e = byFlags(paper.Tuning(e))
 		}
 		chosen = append(chosen, e)
 	}
@@ -94,7 +95,12 @@ func (p *program) list(*cobra.Command, []string) error {
 		if len(results) > 0 {
 			stored = append(stored, fmt.Sprintf("%d of %d algorithms, %d steps", len(results), len(e.Entries), results[0].Steps))
 		}
-		if runs := p.store().InParts(e.Name); runs > 0 {
+		runs, folder := 0, filepath.Join(p.store().Dir, e.Name)
+		files, _ := os.ReadDir(folder) // none before the first run
+		for _, file := range files {
+			runs += len(sim.PartRuns(filepath.Join(folder, file.Name())))
+		}
+		if runs > 0 {
 			stored = append(stored, fmt.Sprintf("parts: %d runs", runs))
 		}
 		fmt.Fprintf(p.stdout, row, e.Name, e.Runs, e.Steps, cmp.Or(strings.Join(stored, "; "), "-"))

@@ -114,14 +114,6 @@ func (p *program) makeKernel(ctx context.Context, folder string) error {
 	return sim.WriteFile(filepath.Join(folder, "kernel.json"), data)
 }
 
-func (p *program) kernelCommand() *cobra.Command {
-	kernel := &cobra.Command{Use: "kernel", Short: "Declare the notebooks' kernel to Jupyter and editors"}
-	kernel.AddCommand(&cobra.Command{
-		Use: "install", Short: "Declare the kernel gonb for this user", Args: cobra.NoArgs, RunE: p.installKernel,
-	})
-	return kernel
-}
-
 // installKernel writes into the folder of the user's kernels. A kernel that this
 // program has not written stays.
 func (p *program) installKernel(cmd *cobra.Command, _ []string) error {

@@ -140,7 +140,11 @@ func (p *program) commands() *cobra.Command {
 			flags.Float64Var(&p.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
 		}
 	}
-	root.AddCommand(append(commands, p.labCommand(), p.kernelCommand(), p.statusCommand(), p.cancelCommand())...)
+	kernel := &cobra.Command{
+		Use: "kernel install", Short: "Declare the notebooks' kernel gonb, for this user, to Jupyter and editors",
+		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"install"}, RunE: p.installKernel,
+	}
+	root.AddCommand(append(commands, p.labCommand(), kernel, p.statusCommand(), p.cancelCommand())...)
 	return root
 }
 
@@ -175,9 +179,6 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 		if p.data, err = filepath.Abs(p.data); err != nil {
 			return err
 		}
-		if _, err := os.ReadDir(p.data); err != nil {
-			return fmt.Errorf("-data is %s, which is no folder: %w", p.data, err)
-		}
 	}
 	if p.out, err = filepath.Abs(p.out); err != nil {
 		return err
@@ -211,10 +212,8 @@ func (p *program) next(commands ...string) {
 				c += fmt.Sprint(" -seed ", p.seed)
 			}
 		}
-		if strings.Contains(p.outGiven, " ") {
+		if p.outGiven != "" {
 			c += fmt.Sprintf(" -out %q", p.outGiven)
-		} else if p.outGiven != "" {
-			c += " -out " + p.outGiven
 		}
 		fmt.Fprintf(p.stdout, "%s %s %s\n", []string{"next:", "     "}[min(i, 1)], self, c)
 	}
