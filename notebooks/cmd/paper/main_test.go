@@ -28,6 +28,7 @@ func TestWrongCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"nonsense":                         `unknown command "nonsense"`,
 		"run":                              "say which experiments",
+		"submit toy-linear greed":          "say which experiment, one",
 		"run toy-lineal":                   "known are: toy-linear",
 		"run toy-linear -scale 0":          "-scale is 0",
 		"run toy-linear --scale=-1":        "-scale is -1",
