@@ -288,20 +288,18 @@ func (s *session) problemCheck(ctx context.Context) string {
 }
 
 // inTurn chooses the first candidate, the second, and so on.
-type inTurn struct{}
+type inTurn struct{ step int }
 
-func (inTurn) New(envs.Spec, []uint64) (envs.Policy, error) { return new(turns), nil }
+func (inTurn) New(envs.Spec, []uint64) (envs.Policy, error) { return new(inTurn), nil }
 
-type turns int
-
-func (t *turns) Act(dst []int, obs envs.Observation) error {
+func (t *inTurn) Act(dst []int, obs envs.Observation) error {
 	for r := range dst {
-		dst[r] = int(*t) % obs.Size(r)
+		dst[r] = t.step % obs.Size(r)
 	}
 	return nil
 }
 
-func (t *turns) Update(envs.Transition) error { *t++; return nil }
+func (t *inTurn) Update(envs.Transition) error { t.step++; return nil }
 
 // fresh returns whether a stored result, or part, has today's Check and, where replay
 // asks for it, says of the first steps of one run what they are when played again. If not, the entry is reported. Entries

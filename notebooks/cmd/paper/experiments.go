@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +44,7 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 		known = append(known, e.Name)
 		all[i] = byFlags(e)
 		if p.data != "" {
-			all[i] = paper.WithData(all[i], p.source())
+			all[i] = paper.WithData(all[i], kkbox.Source{Folder: p.data, Unpacker: sevenzip.Unpacker{}})
 		}
 	}
 	if len(names) == 0 {
@@ -67,19 +66,10 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 	return chosen, nil
 }
 
-// names checks the names of experiments, which must be at least this many.
-func (p *program) names(least int) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) < least {
-			return fmt.Errorf("say which experiments: %s list names them", self)
-		}
-		_, err := p.experiments(args)
-		return err
-	}
-}
-
-func (p *program) source() kkbox.Source {
-	return kkbox.Source{Folder: p.data, Unpacker: sevenzip.Unpacker{}}
+// names checks the names of experiments.
+func (p *program) names(_ *cobra.Command, args []string) error {
+	_, err := p.experiments(args)
+	return err
 }
 
 func (p *program) store() sim.Store { return sim.Store{Dir: filepath.Join(p.out, "results")} }
@@ -116,9 +106,9 @@ func (p *program) list(*cobra.Command, []string) error {
 	return errs
 }
 
-// writeTable prints columns of text.
-func writeTable(to io.Writer, header []string, rows [][]string) {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+// print prints columns of text.
+func (p *program) print(header []string, rows [][]string) {
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(header, "\t"))
 	for _, row := range rows {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
@@ -132,22 +122,23 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var sections []section
-	complete := true
+	figures := ""
 	for _, e := range experiments {
 		scaled := e.Scale(cmp.Or(p.scale, paper.UsualScale(e)))
 		sections = append(sections, section{e.Name, func() error {
 			results, err := p.play(cmd.Context(), scaled)
-			all := len(results) == len(e.Entries)
-			if all && strings.HasPrefix(e.Name, tuning) {
-				last := paper.Finals(scaled, results)
-				var finals []*sim.Result
-				finals, err = p.play(cmd.Context(), last)
-				if all = len(finals) == len(last.Entries); all {
-					header, rows := paper.TuningTable(results, finals)
-					writeTable(p.stdout, header, rows)
-				}
+			switch {
+			case len(results) < len(e.Entries):
+				return err
+			case !strings.HasPrefix(e.Name, tuning):
+				figures += " " + e.Name
+				return err
 			}
-			complete = complete && all
+			last := paper.Finals(scaled, results)
+			finals, err := p.play(cmd.Context(), last)
+			if len(finals) == len(last.Entries) {
+				p.print(paper.TuningTable(results, finals))
+			}
 			return err
 		}})
 	}
@@ -155,10 +146,10 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\nThe results are in %s\n", p.store().Dir)
-	if figures := slices.DeleteFunc(slices.Clone(args), func(name string) bool { return strings.HasPrefix(name, tuning) }); complete && len(figures) > 0 {
-		p.next("plot "+strings.Join(figures, " "), "table")
-	} else {
+	if figures == "" {
 		p.next("list") // of what is there
+	} else {
+		p.next("plot"+figures, "table")
 	}
 	return nil
 }
@@ -169,11 +160,6 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	player, err := p.player() // says once, not in every entry, what is wrong with the backend
 	if err != nil {
 		return nil, err
-	}
-	if p.data != "" && paper.IsMusic(e) {
-		if _, err := p.source().MarshalJSON(); err != nil { // which would be said in many words
-			return nil, err
-		}
 	}
 	fmt.Fprintf(p.stdout, "%d runs of %d steps of %d algorithms\n", e.Runs, e.Steps, len(e.Entries))
 	opt := paper.Options()
@@ -200,12 +186,11 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)
 	}
 	if len(results) > 0 && !strings.Contains(e.Name, tuning) {
-		table := paper.RegretTable
 		if paper.IsMusic(e) {
-			table = paper.RewardTable
+			p.print(paper.RewardTable(results))
+		} else {
+			p.print(paper.RegretTable(results))
 		}
-		header, rows := table(results)
-		writeTable(p.stdout, header, rows)
 	}
 	return results, err
 }
@@ -312,19 +297,6 @@ func (p *program) judge() error {
 	path := filepath.Join(p.out, "claims.md")
 	fmt.Fprintf(p.stdout, "\n%s\n", path)
 	return sim.WriteFile(path, text.Bytes())
-}
-
-// theory measures what the theory says, with a fraction of the draws, and keeps it.
-func (p *program) theory(ctx context.Context, scale float64) error {
-	measured, err := paper.MeasureTheory(ctx, scale)
-	if err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(measured, "", " ")
-	if err != nil {
-		return err
-	}
-	return sim.WriteFile(p.theoryFile(), data)
 }
 
 func (p *program) theoryFile() string { return filepath.Join(p.out, "results", "theory.json") }

@@ -105,8 +105,8 @@ func (p *program) commands() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.outGiven, "out", "", "folder of everything that is written and read (default: notebooks/out of this repository)")
 	commands := []*cobra.Command{
 		{Use: "list", Short: "The experiments and what is stored of them", Args: cobra.NoArgs, RunE: p.list},
-		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings", Args: p.names(1), RunE: p.run},
-		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names(0), RunE: p.plot},
+		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings", Args: cobra.MatchAll(cobra.MinimumNArgs(1), p.names), RunE: p.run},
+		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names, RunE: p.plot},
 		{Use: "table", Short: "Judge the paper's claims by stored results", Args: cobra.NoArgs, RunE: p.table},
 		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", Args: p.notebookNames, RunE: p.notebooks},
 		p.submitCommand(),

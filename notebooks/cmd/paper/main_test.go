@@ -27,7 +27,7 @@ func TestWrongCommandLines(t *testing.T) {
 	out := t.TempDir()
 	for line, want := range map[string]string{
 		"nonsense":                         `unknown command "nonsense"`,
-		"run":                              "say which experiments",
+		"run":                              "requires at least 1 arg",
 		"submit toy-linear greed":          "say which experiment, one",
 		"run toy-lineal":                   "known are: toy-linear",
 		"run toy-linear -scale 0":          "-scale is 0",

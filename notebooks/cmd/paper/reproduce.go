@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,7 +86,17 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	books = slices.DeleteFunc(books, func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
 		section{"theory", func() error {
-			return p.unlessMade(p.theoryFile(), func() error { return p.theory(ctx, cmp.Or(p.scale, theoryScale)) })
+			return p.unlessMade(p.theoryFile(), func() error {
+				measured, err := paper.MeasureTheory(ctx, cmp.Or(p.scale, theoryScale))
+				if err != nil {
+					return err
+				}
+				text, err := json.MarshalIndent(measured, "", " ")
+				if err != nil {
+					return err
+				}
+				return sim.WriteFile(p.theoryFile(), text)
+			})
 		}},
 		section{"figures", func() error { return p.draw(names) }},
 		section{"notebooks", func() error { return p.execute(ctx, books) }},

@@ -23,7 +23,7 @@ func (p *program) submitCommand() *cobra.Command {
 			if n := cmd.ArgsLenAtDash(); len(args) == 0 || n != 1 && (n >= 0 || len(args) > 1) {
 				return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
 			}
-			return p.names(1)(cmd, args[:1])
+			return p.names(cmd, args[:1])
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			job.Args = args[1:]
