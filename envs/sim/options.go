@@ -59,7 +59,7 @@ type Status struct {
 	Reward     float64  // their mean reward a step so far
 	Stale      []string // names of entries with stored results of other code; all entries are played again
 	Warnings   []string // of envs.Check, and that there are Stale ones; nil where nothing has to be played
-	Took       time.Duration
+	Took       time.Duration // since Run began
 }
 
 // Left is the time until the end at the pace so far, at most 1e9 s; 0 where nothing was

@@ -54,14 +54,6 @@ func (p *program) inTurn(ctx context.Context, sections []section) error {
 	return nil
 }
 
-const (
-	theoryScale = 0.1 // of the draws
-
-	// Minutes on 2 idle cores, with nothing built: of what does not depend on the
-	// scale, and of a scale of 1.
-	idleMinutes, idleMinutesFull = 2, 42
-)
-
 // reproduce does all but what plays music.
 func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	ctx, began := cmd.Context(), time.Now()
@@ -87,7 +79,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	sections = append(sections,
 		section{"theory", func() error {
 			return p.unlessMade(p.theoryFile(), func() error {
-				measured, err := paper.MeasureTheory(ctx, cmp.Or(p.scale, theoryScale))
+				measured, err := paper.MeasureTheory(ctx, cmp.Or(p.scale, 0.1))
 				if err != nil {
 					return err
 				}
@@ -103,7 +95,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 		section{"claims", p.judge})
 
 	scale := cmp.Or(p.scale, paper.ShortScale(experiments[0]))
-	minutes := idleMinutes + idleMinutesFull*scale*2/float64(runtime.NumCPU())
+	minutes := 2 + 42*scale*2/float64(runtime.NumCPU()) // measured on 2 idle cores, with nothing built
 	fmt.Fprintf(p.stdout, "Makes the toy experiments at %v of the steps, theory, figures, notebooks and claims, in %d sections,\ninto %s.\n"+
 		"The first time that takes about %.0f minutes, and more on a busy machine. What is stored of this code is not made again.\n",
 		scale, len(sections), p.out, minutes)
