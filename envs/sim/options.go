@@ -51,14 +51,14 @@ func (o Options) validate() error {
 // of this process's share.
 type Status struct {
 	Experiment string
-	Entry      string   // that advanced last; "" before any did
-	Done       int64    // run-steps finished, those from the store included
-	Total      int64    // run-steps in all; Done stays below when an entry fails
-	Served     int64    // run-steps of Done that came from the store
-	Regret     float64  // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
-	Reward     float64  // their mean reward a step so far
-	Stale      []string // names of entries with stored results of other code; all entries are played again
-	Warnings   []string // of envs.Check, and that there are Stale ones; nil where nothing has to be played
+	Entry      string        // that advanced last; "" before any did
+	Done       int64         // run-steps finished, those from the store included
+	Total      int64         // run-steps in all; Done stays below when an entry fails
+	Served     int64         // run-steps of Done that came from the store
+	Regret     float64       // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
+	Reward     float64       // their mean reward a step so far
+	Stale      []string      // names of entries with stored results of other code; all entries are played again
+	Warnings   []string      // of envs.Check, and that there are Stale ones; nil where nothing has to be played
 	Took       time.Duration // since Run began
 }
 
