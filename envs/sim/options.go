@@ -76,9 +76,8 @@ func (s Status) Left() time.Duration {
 // String says in a line how far the experiment is.
 func (s Status) String() string {
 	text := fmt.Sprintf("%3.0f %%", 100*float64(s.Done)/float64(s.Total))
-	if left := s.Left(); left > 0 {
-		rate := float64(s.Done-s.Served) / s.Took.Seconds()
-		text += fmt.Sprintf("   %.0f run-steps/s   %v left", rate, left)
+	if played := s.Done - s.Served; played > 0 {
+		text += fmt.Sprintf("   %.0f run-steps/s   %v left", float64(played)/s.Took.Seconds(), s.Left())
 	}
 	switch {
 	case s.Entry == "":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
@@ -270,6 +272,23 @@ func TestPrintProgress(t *testing.T) {
 		progress(last)
 		if !regexp.MustCompile(test.want).MatchString(text.String()) {
 			t.Errorf("%s\nwant %s", text.String(), test.want)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for _, test := range []struct {
+		status sim.Status
+		want   string
+	}{
+		{sim.Status{Total: 100}, "  0 %"},
+		{sim.Status{Total: 100, Done: 50, Served: 50, Took: time.Second}, " 50 %"},
+		{sim.Status{Total: 100, Done: 75, Served: 50, Took: 10 * time.Second, Entry: "a", Regret: 1.25}, " 75 %   2 run-steps/s   10s left   a   regret 1.2"},
+		{sim.Status{Total: 100, Done: 99, Took: time.Second, Entry: "a", Regret: math.NaN(), Reward: .5}, " 99 %   99 run-steps/s   0s left   a   reward 0.5 a step"},
+		{sim.Status{Total: 1e18, Done: 1, Took: time.Hour}, "  0 %   0 run-steps/s   277777h46m40s left"},
+	} {
+		if have := test.status.String(); have != test.want {
+			t.Errorf("%q, want %q", have, test.want)
 		}
 	}
 }
