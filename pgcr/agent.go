@@ -32,6 +32,8 @@ type Agent struct {
 
 	policy, values *Exec    // contexts -> [R, K, M] for K dropout masks, and [R, M]
 	learn          *learner // made at the first update, when it is known whether there are sessions
+	improve        *Exec    // made at the first Improve, for likelihood or not
+	likelihood     bool
 }
 
 // streams are the random sources of one run: no use of one shifts another.

@@ -14,14 +14,15 @@ import (
 // by the mean of W. The zero Weight is 0.
 //
 // L trades variance for bias. Where it is 0, Estimate takes the one of Grid with the least estimated
-// mean squared error, Error² + (Mean - the Mean of the first of Grid)² (Su and others, see DRos). The
-// interval does not know that L was chosen.
+// mean squared error, Error² + (Mean - the Mean of the unbiased estimator)² (Su and others, see DRos).
+// Of estimators with a bias, those with an L and DM, Error and interval are those of the unbiased one,
+// IPW or DR, and the interval reaches to the Mean. Their own would be too short.
 type Estimator struct {
 	Name              string
 	Weight            func(w, l float64) float64 // W
 	Model, Normalised bool
 	L                 float64
-	Grid              []float64 // of L; in the first W is w
+	Grid              []float64 // of L; not nil where W is not w
 }
 
 // With is the estimator with that L.
@@ -72,8 +73,7 @@ var (
 	// differentiable importance sampling for off-policy evaluation and learning. NeurIPS 2021.)
 	SubGaussianIPW = Estimator{Name: "sub-Gaussian IPW", Weight: subGaussian, Grid: grid(0, 0)}
 
-	// DM, the direct method, trusts the model alone: the mean of Σ_a π(a|x) q(x, a). Its interval is
-	// too short, for it does not know how wrong the model is. (Beygelzimer and Langford: The offset
+	// DM, the direct method, trusts the model alone: the mean of Σ_a π(a|x) q(x, a). (Beygelzimer and Langford: The offset
 	// tree for learning with partial labels. KDD 2009.)
 	DM = Estimator{Name: "DM", Model: true}
 
@@ -112,18 +112,24 @@ func (e *Evaluation) Estimate(k Estimator) Estimate {
 	if k.Model && len(e.Model) != len(e.Weight) {
 		panic(fmt.Sprintf("logged: %s wants a reward model, got predictions for %d decisions, want %d: set Evaluation.Model", k.Name, len(e.Model), len(e.Weight)))
 	}
-	if k.L != 0 || k.Grid == nil {
+	if k.Weight != nil && k.Grid == nil {
 		return e.estimate(k)
 	}
-	first := e.estimate(k.With(k.Grid[0]))
-	best, least := first, first.Error
-	for _, l := range k.Grid[1:] {
-		now := e.estimate(k.With(l))
-		if risk := math.Hypot(now.Error, now.Mean-first.Mean); risk < least {
-			best, least = now, risk
+	// What a biased estimator does not know of the truth is judged by the unbiased one.
+	found := e.estimate(Estimator{Weight: plain, Model: k.Model})
+	best, least := found, found.Error
+	if k.L != 0 || k.Grid == nil {
+		best = e.estimate(k)
+	} else {
+		for _, l := range k.Grid {
+			now := e.estimate(k.With(l))
+			if risk := math.Hypot(now.Error, now.Mean-found.Mean); risk < least {
+				best, least = now, risk
+			}
 		}
 	}
-	return best
+	found.Mean, found.Low, found.High = best.Mean, min(found.Low, best.Mean), max(found.High, best.Mean)
+	return found
 }
 
 // estimate is Estimate where L is known.

@@ -16,6 +16,8 @@ type Log struct {
 	Warnings   []string // what Read left out of the file, or could not keep
 	Estimated  bool     // propensities are estimates, see EstimatePropensities
 
+	crossed bool // features are products, see Crossed
+
 	sets  int    // resampled ones a decision, see Marginal; 0: weights are not marginal
 	state []bool // features that are the same for all candidates of a set, where there are resampled ones
 }
@@ -27,6 +29,7 @@ type Decision struct {
 	Chosen     int       // the index of the chosen candidate
 	Reward     float32   // of the chosen candidate
 	Propensity float64   // the probability with which it was chosen; 0: not known
+	Expected   []float64 // what each candidate is expected to earn, [m], where a simulator knows; else nil
 }
 
 // Spec is the shape of the decisions, for envs.Algorithm.

@@ -26,6 +26,9 @@ func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (*Log
 	if err := l.check(true); err != nil {
 		return nil, err
 	}
+	if l.crossed {
+		return nil, errors.New("logged: products of features are not resampled: take Marginal of a log that is not Crossed")
+	}
 	m := *l
 	m.sets, m.state, m.Decisions = max(sets, 1), l.shared(), slices.Clone(l.Decisions)
 	items := func(i int) []float32 { // without the state
@@ -78,7 +81,7 @@ func (l *Log) shared() []bool {
 // resampled is a decision among resampled candidates, beside the choice, which keeps its place.
 func (l *Log) resampled(d Decision, rng *rand.Rand) Decision {
 	dim := len(l.Features)
-	d.Contexts = slices.Clone(d.Contexts)
+	d.Contexts, d.Expected = slices.Clone(d.Contexts), nil
 	for c := range len(d.Contexts) / dim {
 		for c != d.Chosen {
 			// All candidates of the log are equally probable.
@@ -110,4 +113,45 @@ func (l *Log) chance(ctx context.Context, policy envs.Policy, runs, i int) (mean
 		mean += p[d.Chosen] / float64(l.sets)
 	}
 	return mean, nil
+}
+
+// Crossed returns the log with more features: the products of each feature that is the same for all
+// candidates of a set, such as a user's, with each that is not. With them linear scores can prefer
+// other candidates for other users. Take it of a whole log, before Split. It has no marginal weights,
+// and panics where l has them.
+func (l *Log) Crossed() *Log {
+	if l.sets > 0 {
+		panic("logged: got a log of Marginal, want another: products of features are not resampled")
+	}
+	var mine, other []int // features
+	for j, shared := range l.shared() {
+		if shared {
+			mine = append(mine, j)
+		} else {
+			other = append(other, j)
+		}
+	}
+	crossed, dim := *l, len(l.Features)
+	crossed.crossed = true
+	crossed.Features, crossed.Decisions = slices.Clone(l.Features), slices.Clone(l.Decisions)
+	for _, i := range mine {
+		for _, j := range other {
+			crossed.Features = append(crossed.Features, l.Features[i]+"·"+l.Features[j])
+		}
+	}
+	for k := range crossed.Decisions {
+		d := &crossed.Decisions[k]
+		var contexts []float32
+		for c := 0; c < len(d.Contexts); c += dim {
+			x := d.Contexts[c:][:dim]
+			contexts = append(contexts, x...)
+			for _, i := range mine {
+				for _, j := range other {
+					contexts = append(contexts, x[i]*x[j])
+				}
+			}
+		}
+		d.Contexts = contexts
+	}
+	return &crossed
 }

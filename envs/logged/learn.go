@@ -1,0 +1,176 @@
+package logged
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Learning learns a policy that has the largest estimate of its mean reward:
+//
+//	mean over decisions of sum_a π(a|x) g(a),  g(a) = q(x, a) + 1[a chosen] (r - b - q(x, a)) min(1/p, L)
+//
+// The zero value maximises IPW (q = b = 0, L = ∞). With a Model it is DR, without weights DM. A log
+// of Log.Marginal is learned with marginal weights: for pgcr.Config that is the paper's algorithm off
+// its policy, (25) with r/p0 in place of the critic's value of the chosen context.
+type Learning struct {
+	Model      Model   // q, cross-fitted; nil: 0
+	Direct     bool    // DM: g = q
+	Shift      bool    // b is the mean reward, as SNIPW has it (Joachims, Swaminathan and de Rijke: Deep learning with logged bandit feedback. ICLR 2018); else 0
+	L          float64 // bounds 1/p (Strehl and others: Learning from logged implicit exploration data. NIPS 2010); 0: ∞
+	Likelihood bool    // log π in place of π, and g at least 0: classification with weights, which is convex for linear scores
+	Epochs     int     // passes through the log, at most; default 30
+	Batch      int     // decisions an update; default 64
+	HoldOut    float64 // share of the decisions, the last ones, that choose the epoch by DR; default 0.2
+	Greedy     bool    // the policy takes the most probable candidate always; with Likelihood it would else choose in proportion to rewards
+}
+
+// learner is what a policy needs for Learning. *pgcr.Agent has it.
+type learner interface {
+	envs.Policy
+	envs.Probable
+	envs.Saver
+	// Improve makes a step of gradient ascent on Σ p g of R·B sets, or Σ g log p; gains is [R·B, M].
+	Improve(sets envs.Observation, gains []float32, likelihood bool) error
+}
+
+// greedy takes the most probable candidate, the first of several.
+type greedy struct{ learner }
+
+func (g greedy) Act(dst []int, obs envs.Observation) error {
+	p := make([]float64, obs.Runs*obs.Candidates)
+	err := g.learner.Probabilities(p, obs)
+	for r := range dst {
+		set := p[r*obs.Candidates:][:obs.Candidates]
+		dst[r] = slices.Index(set, slices.Max(set))
+	}
+	return err
+}
+
+func (g greedy) Probabilities(dst []float64, obs envs.Observation) error {
+	actions := make([]int, obs.Runs)
+	err := g.Act(actions, obs)
+	clear(dst)
+	for r, a := range actions {
+		dst[r*obs.Candidates+a] = 1
+	}
+	return err
+}
+
+// Train makes a policy of one run a seed and trains it until the epoch with the best estimate, in the
+// mean over runs, on the held-out decisions. Without a Model that estimate has Ridge(1).
+func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (envs.Policy, error) {
+	if err := log.check(true); err != nil {
+		return nil, err
+	}
+	policy, err := algorithm.New(log.Spec(), seeds)
+	if err != nil {
+		return nil, err
+	}
+	learner, ok := policy.(learner)
+	if !ok {
+		return nil, fmt.Errorf("logged: a %T has no Improve: it learns by Train", policy)
+	}
+	if s.Greedy {
+		learner = greedy{learner}
+	}
+	train, held := log.Split(1 - cmp.Or(s.HoldOut, 0.2))
+	q := make([][]float64, len(train.Decisions))
+	model := s.Model
+	if model == nil {
+		model = Ridge(1)
+	} else if q, err = train.CrossFit(ctx, model); err != nil {
+		return nil, err
+	}
+	predict, err := model(ctx, train)
+	if err != nil {
+		return nil, err
+	}
+	var qHeld [][]float64
+	for _, d := range held.Decisions {
+		x, err := predict(d)
+		if err != nil {
+			return nil, log.failed(d, err)
+		}
+		qHeld = append(qHeld, x)
+	}
+	base := 0.0
+	if s.Shift {
+		base = train.Mean().Mean
+	}
+	var rngs []*rand.Rand
+	for _, seed := range seeds {
+		rngs = append(rngs, envs.NewRand(seed, "logged/batches"))
+	}
+	var best bytes.Buffer
+	highest, batch := math.Inf(-1), min(cmp.Or(s.Batch, 64), len(train.Decisions))
+	for range cmp.Or(s.Epochs, 30) {
+		orders := make([][]int, len(seeds))
+		for r, rng := range rngs {
+			orders[r] = rng.Perm(len(train.Decisions))
+		}
+		for at := 0; at+batch <= len(train.Decisions); at += batch {
+			var sets []Decision
+			var gains []float32
+			for r, rng := range rngs {
+				for _, i := range orders[r][at : at+batch] {
+					sets, gains = s.targets(sets, gains, train, i, q[i], base, rng)
+				}
+			}
+			if err := errors.Join(ctx.Err(), learner.Improve(train.observation(sets), gains, s.Likelihood)); err != nil {
+				return nil, fmt.Errorf("logged: %w", err)
+			}
+		}
+		e, err := Evaluate(ctx, held, learner, len(seeds))
+		if err != nil {
+			return nil, err
+		}
+		e.Model = qHeld
+		if value := e.Estimate(DR).Mean; value > highest {
+			highest = value
+			best.Reset()
+			if err := learner.Save(&best); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return learner, learner.Load(&best)
+}
+
+// targets appends the sets of a decision and the gains of their candidates, [M] each: where weights
+// are marginal the chosen context is in a resampled set, apart from what the model expects.
+func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, q []float64, base float64, rng *rand.Rand) ([]Decision, []float32) {
+	d, g := log.Decisions[i], make([]float32, log.Candidates)
+	weight := min(1/d.Propensity, cmp.Or(s.L, math.Inf(1)))
+	correction := float64(d.Reward) - base
+	for c, x := range q {
+		g[c] = float32(x)
+	}
+	if q != nil {
+		correction -= q[d.Chosen]
+	}
+	if s.Direct {
+		correction = 0
+	}
+	if log.sets > 0 && q != nil {
+		sets, gains = append(sets, d), append(gains, g...)
+		clear(g)
+	}
+	if log.sets > 0 {
+		d = log.resampled(d, rng)
+	}
+	g[d.Chosen] += float32(correction * weight)
+	for c := range g {
+		if s.Likelihood {
+			g[c] = max(g[c], 0)
+		}
+	}
+	return append(sets, d), append(gains, g...)
+}

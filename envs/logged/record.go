@@ -1,0 +1,62 @@
+package logged
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Record returns the log of a policy of one run, which does not learn, in an environment of one run,
+// with its exact propensities. The policy is envs.Probable. Where the environment knows its truth
+// (envs.Oracle), so does Evaluation.Truth: estimators can be compared with it.
+func Record(ctx context.Context, env envs.Environment, policy envs.Policy, steps int) (*Log, error) {
+	probable, ok := policy.(envs.Probable)
+	if !ok {
+		return nil, fmt.Errorf("logged: a %T does not say its probabilities", policy)
+	}
+	oracle, knows := env.(envs.Oracle)
+	log, action := &Log{}, make([]int, 1)
+	for i := range steps {
+		obs := env.Observe()
+		if i == 0 {
+			log.Candidates = obs.Candidates
+			for j := range obs.Dim {
+				log.Features = append(log.Features, fmt.Sprintf("x%d", j))
+			}
+		}
+		d := Decision{ID: fmt.Sprint(i), Contexts: append([]float32(nil), obs.Contexts[:obs.Size(0)*obs.Dim]...)}
+		p, expected := make([]float64, obs.Candidates), make([]float64, obs.Candidates)
+		if err := errors.Join(ctx.Err(), probable.Probabilities(p, obs), policy.Act(action, obs)); err != nil {
+			return nil, fmt.Errorf("logged: step %d: %w", i, err)
+		}
+		if knows {
+			oracle.ExpectedRewards(expected)
+			d.Expected = expected[:obs.Size(0)]
+		}
+		out, err := env.Step(action)
+		if err != nil {
+			return nil, fmt.Errorf("logged: step %d: %w", i, err)
+		}
+		d.Chosen, d.Propensity, d.Reward = action[0], p[action[0]], out.Reward[0]
+		log.Decisions = append(log.Decisions, d)
+	}
+	return log, nil
+}
+
+// Truth is the expected mean reward of the policy, given the candidates of the decisions; NaN where
+// Decision.Expected is not known.
+func (e *Evaluation) Truth() float64 {
+	sum := 0.0
+	for i, d := range e.log.Decisions {
+		if d.Expected == nil {
+			return math.NaN()
+		}
+		for c, x := range d.Expected {
+			sum += e.Probabilities[i][c] * x
+		}
+	}
+	return sum / float64(len(e.Weight))
+}

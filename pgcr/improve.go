@@ -1,0 +1,61 @@
+package pgcr
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/contextrec/contextrec/envs"
+)
+
+// Improve makes one step of the actor alone, up the gradient of the mean over B sets of
+//
+//	sum_i p_theta(c_i) g_i
+//
+// which is (25) with gains in place of the critic's values. Package logged learns from logs with it,
+// where gains are rewards by propensities. With likelihood, log p is in place of p, and gains are at
+// least 0.
+//
+// The runs of sets are the R*B sets, those of run 0 first; gains is [R*B, M]. The rate is ActorRate,
+// and kappa is that of the first step.
+func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool) (err error) {
+	runs, m, b := a.Runs(), a.spec.Candidates, sets.Runs/a.Runs()
+	sets.Check(a.spec, runs*b)
+	if len(gains) != runs*b*m {
+		panic(fmt.Sprintf("pgcr: got %d gains, want %d", len(gains), runs*b*m))
+	}
+	if err := sets.Finite(); err != nil {
+		return err
+	}
+	if a.improve == nil || a.likelihood != likelihood {
+		a.likelihood = likelihood
+		a.improve, err = NewExec(a.backend, func(in []*Node) []*Node {
+			actor, in := a.actor.Nodes(in)
+			contexts, absent, gains, mask, kappa, rate, t := in[0], in[1], in[2], in[3], in[4], in[5], in[6]
+			d := absent.Shape().Dimensions
+			p := Probabilities(Add(Reshape(actor.Forward(contexts, mask), d...), absent), kappa)
+			if likelihood {
+				p = Log(AddScalar(p, 1e-30))
+			}
+			loss := ActorLoss(Reshape(p, d[0], 1, d[1], d[2]), Reshape(gains, d[0], 1, d[1], d[2]))
+			actor, squared := actor.Descend(loss, rate, t, OnesLike(ReduceMax(absent, 2)))
+			return []*Node{actor.Params, actor.M, actor.V, squared}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	absent, mask := slices.Repeat([]float32{Absent}, len(gains)), make([]float32, runs*a.actor.Network.last())
+	for i := range sets.Runs {
+		clear(part(absent, i, sets.Runs)[:sets.Size(i)])
+	}
+	for r, s := range a.streams {
+		drop(part(mask, r, runs), a.config.Dropout, rand.New(s.BatchMask))
+	}
+	a.updates++
+	_, err = Train(a.improve, []*Parameters{a.actor}, Columns(sets.Contexts, runs, b*m, a.spec.Dim), tensor(absent, runs, b, m),
+		tensor(slices.Clone(gains), runs, b, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(0)), scalar(a.config.ActorRate), scalar(float64(a.updates)))
+	return err
+}
