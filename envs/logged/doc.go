@@ -32,43 +32,55 @@
 //
 // What the Open Bandit Pipeline has, and what it is here:
 //
-//	InverseProbabilityWeighting             IPW; with lambda_ ClippedIPW
-//	SelfNormalizedInverseProbabilityWeighting SNIPW
-//	SubGaussianInverseProbabilityWeighting  SubGaussianIPW
-//	DirectMethod                            DM
-//	DoublyRobust                            DR; with lambda_ ClippedDR
-//	SelfNormalizedDoublyRobust              SNDR
-//	SwitchDoublyRobust                      SwitchDR
-//	DoublyRobustWithShrinkage               DRos
-//	SubGaussianDoublyRobust                 SubGaussianDR
-//	...Tuning                               the same with an L of 0
-//	MarginalizedInverseProbabilityWeighting Log.Marginal, then any of them
-//	ReplayMethod                            Replay
-//	RegressionModel                         Log.CrossFit, then Evaluation.Model
-//	estimate_confidence_interval_by_bootstrap Estimate.Low and High
+//	InverseProbabilityWeighting, -Tuning       IPW; with a lambda ClippedIPW, whose L of 0 is tuned
+//	SelfNormalizedInverseProbabilityWeighting  SNIPW
+//	SubGaussianInverseProbabilityWeighting     SubGaussianIPW
+//	DirectMethod, RegressionModel              DM, Log.CrossFit
+//	DoublyRobust, -Tuning                      DR; with a lambda ClippedDR
+//	SelfNormalizedDoublyRobust                 SNDR
+//	SwitchDoublyRobust                         SwitchDR
+//	DoublyRobustWithShrinkage                  DRos
+//	SubGaussianDoublyRobust                    SubGaussianDR
+//	MarginalizedInverseProbabilityWeighting    Log.Marginal, then any of them
+//	ReplayMethod                               Replay
+//	NNPolicyLearner, IPWLearner                Learning; with Likelihood and Greedy
+//
+// Relative errors on 20 logs of 10,000 decisions that Record wrote, with a model that is wrong: IPW
+// and its clipped and sub-Gaussian forms .020, SNIPW .010, DM .022, DR and its forms .008
+// (go test -run RelativeErrors -v ./envs/logged).
+//
+// # What Learning reaches
+//
+// On the learning example of the Open Bandit Pipeline (10,000 decisions among 10 items, whose
+// features are Crossed with the user's), an actor of pgcr.Config earns in the mean of five seeds, at 3
+// to 19 seconds a seed, what the second column says; where it always takes the most probable candidate
+// (Greedy), the third. The last is what the Pipeline publishes. The log earns .424, the optimum .800.
+//
+//	IPS                   .758  .781  .7606
+//	SNIPS                 .771
+//	DR                    .777        .7733
+//	DM                    .793  .795  .7863
+//	weighted likelihood         .781  .7933
+//
+//	OPL=FOLDER go test -run OpenBanditLearning -v ./envs/logged
 //
 // # How often the intervals hold the truth
 //
-// Estimate says how 95 % intervals are made. This is the share of 400 simulated logs of 300 decisions
-// in which they hold the truth, by the rate of rewards, which are 0 or 1 (infinite ones count: at the
-// rate .005 a fifth of the logs has no reward at all). The policy takes the first of 2 or 3
-// candidates. The log takes one uniformly, or with propensities that begin at .01, or has 60 users of
-// 5 decisions each. Rewards with a long tail, such as amounts of money, are covered less often.
+// Estimate says how 95 % intervals are made. This is the share of 1,000 simulated logs of 300 decisions
+// in which they hold the truth, the lowest of the rates .005, .01, .03, .1, .3 and .6 of rewards, which
+// are 0 or 1 (infinite intervals count: at .005 a fifth of the logs has no reward at all). The policy
+// takes the first of 2 or 3 candidates. The log takes one uniformly, or with propensities that begin
+// at .01, or has 60 users of 5 decisions each. The last two columns are of 200 logs of 3,000 decisions,
+// whose lowest share of six is .93 by chance alone. Estimators with an L, and DM, have the intervals of
+// IPW or DR. Rewards with a long tail (lognormal, σ = 1), such as amounts of money, are covered less often.
 //
-//	                                   .005   .01   .03    .1    .3    .6
-//	uniform choices   Mean            1.000  .997  .970  .982  .965  .955
-//	                  IPW             1.000 1.000  .995  .980  .985  .950
-//	                  SNIPW           1.000 1.000  .995  .985  .977  .957
-//	                  SNIPW less Mean 1.000 1.000 1.000  .980  .967  .960
-//	propensities .01  Mean            1.000 1.000  .972  .972  .967  .952
-//	                  IPW             1.000 1.000 1.000  .992  .962  .960
-//	                  SNIPW           1.000 1.000 1.000  .992  .982  .957
-//	                  SNIPW less Mean 1.000 1.000 1.000  .997  .975  .965
-//	60 users          Mean            1.000 1.000  .985  .972  .970  .972
-//	                  IPW             1.000 1.000  .992  .992  .962  .970
-//	                  SNIPW           1.000 1.000  .995  .990  .977  .957
-//	                  SNIPW less Mean 1.000 1.000 1.000  .977  .955  .947
-//	lognormal (σ = 1) SNIPW            .987  .970  .985  .995 1.000  .992
+//	                  uniform from .01 60 users long tail   uniform from .01
+//	the log's mean       .960     .964     .965               .950     .955
+//	SNIPW less that      .962     .964     .963               .910     .935
+//	IPW                  .970     .951     .955               .930     .950
+//	SNIPW                .972     .969     .972               .925     .930
+//	DR                   .967     .964     .967               .930     .930
+//	SNDR                 .972     .966     .965               .930     .930
 //
 //	go test -run Coverage -v ./envs/logged
 package logged

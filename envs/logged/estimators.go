@@ -56,48 +56,35 @@ func grid(first float64, most int) []float64 {
 }
 
 var (
-	// IPW is the mean of w r: unbiased. (Horvitz and Thompson: A generalization of sampling without
-	// replacement from a finite universe. JASA 47, 1952.) Also called IPS.
+	// IPW, also called IPS, is the mean of w r: unbiased (Horvitz and Thompson, JASA 47, 1952).
 	IPW = Estimator{Name: "IPW", Weight: plain}
-
-	// ClippedIPW has min(w, L) in place of w. (Ionides: Truncated importance sampling. Journal of
-	// Computational and Graphical Statistics 17, 2008.)
+	// ClippedIPW has min(w, L) in place of w (Ionides: Truncated importance sampling. JCGS 17, 2008).
 	ClippedIPW = Estimator{Name: "clipped IPW", Weight: clipped, Grid: grid(math.Inf(1), 19)}
-
-	// SNIPW is Σ w r / Σ w. Its bias falls as 1/N, and it is less noisy than IPW. It is NaN where the
-	// policy makes no choice of the log. (Swaminathan and Joachims: The self-normalized estimator for
-	// counterfactual learning. NIPS 2015.) Also called SNIPS.
+	// SNIPW, also called SNIPS, is Σ w r / Σ w (Swaminathan and Joachims: The self-normalized estimator for
+	// counterfactual learning. NIPS 2015). Its bias falls as 1/N, and it is less noisy than IPW. It is
+	// NaN where the policy makes no choice of the log.
 	SNIPW = Estimator{Name: "SNIPW", Weight: plain, Normalised: true}
-
-	// SubGaussianIPW has w/(1 - L + L w), L from 0 to 1. (Metelli, Russo and Restelli: Subgaussian and
-	// differentiable importance sampling for off-policy evaluation and learning. NeurIPS 2021.)
+	// SubGaussianIPW has w/(1 - L + L w), L from 0 to 1 (Metelli, Russo and Restelli: Subgaussian and
+	// differentiable importance sampling for off-policy evaluation and learning. NeurIPS 2021).
 	SubGaussianIPW = Estimator{Name: "sub-Gaussian IPW", Weight: subGaussian, Grid: grid(0, 0)}
-
-	// DM, the direct method, trusts the model alone: the mean of Σ_a π(a|x) q(x, a). (Beygelzimer and Langford: The offset
-	// tree for learning with partial labels. KDD 2009.)
+	// DM, the direct method, trusts the model alone: the mean of Σ_a π(a|x) q(x, a) (Beygelzimer and
+	// Langford: The offset tree for learning with partial labels. KDD 2009).
 	DM = Estimator{Name: "DM", Model: true}
-
-	// DR corrects DM by w (r - q): unbiased whatever the model is, and less noisy the better it is.
-	// (Dudík, Langford and Li: Doubly robust policy evaluation and learning. ICML 2011.)
+	// DR corrects DM by w (r - q): unbiased whatever the model is, and less noisy the better it is
+	// (Dudík, Langford and Li: Doubly robust policy evaluation and learning. ICML 2011).
 	DR = Estimator{Name: "DR", Weight: plain, Model: true}
-
-	// ClippedDR has min(w, L) in place of w. (Su and others, see DRos.)
+	// ClippedDR has min(w, L) in place of w (Su and others, see DRos).
 	ClippedDR = Estimator{Name: "clipped DR", Weight: clipped, Model: true, Grid: grid(math.Inf(1), 19)}
-
-	// SNDR divides the correction by the mean of w. (Thomas and Brunskill: Data-efficient off-policy
-	// policy evaluation for reinforcement learning. ICML 2016.)
+	// SNDR divides the correction by the mean of w (Thomas and Brunskill: Data-efficient off-policy policy
+	// evaluation for reinforcement learning. ICML 2016).
 	SNDR = Estimator{Name: "SNDR", Weight: plain, Model: true, Normalised: true}
-
-	// SwitchDR corrects where w <= L alone. (Wang, Agarwal and Dudík: Optimal and adaptive off-policy
-	// evaluation in contextual bandits. ICML 2017.)
+	// SwitchDR corrects where w <= L alone (Wang, Agarwal and Dudík: Optimal and adaptive off-policy
+	// evaluation in contextual bandits. ICML 2017).
 	SwitchDR = Estimator{Name: "Switch-DR", Weight: switched, Model: true, Grid: grid(math.Inf(1), 19)}
-
-	// DRos, with optimistic shrinkage, has L w/(w² + L). (Su, Dimakopoulou, Krishnamurthy and Dudík:
-	// Doubly robust off-policy evaluation with shrinkage. ICML 2020.)
+	// DRos, with optimistic shrinkage, has L w/(w² + L) (Su, Dimakopoulou, Krishnamurthy and Dudík: Doubly
+	// robust off-policy evaluation with shrinkage. ICML 2020).
 	DRos = Estimator{Name: "DRos", Weight: shrunk, Model: true, Grid: grid(math.Inf(1), 19)}
-
-	// SubGaussianDR has w/(1 - L + L w), L from 0 to 1. (Metelli, Russo and Restelli, see
-	// SubGaussianIPW.)
+	// SubGaussianDR has the W of SubGaussianIPW.
 	SubGaussianDR = Estimator{Name: "sub-Gaussian DR", Weight: subGaussian, Model: true, Grid: grid(0, 0)}
 )
 

@@ -89,17 +89,9 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 	} else if q, err = train.CrossFit(ctx, model); err != nil {
 		return nil, err
 	}
-	predict, err := model(ctx, train)
+	qHeld, err := held.predicted(ctx, model, train)
 	if err != nil {
 		return nil, err
-	}
-	var qHeld [][]float64
-	for _, d := range held.Decisions {
-		x, err := predict(d)
-		if err != nil {
-			return nil, log.failed(d, err)
-		}
-		qHeld = append(qHeld, x)
 	}
 	base := 0.0
 	if s.Shift {

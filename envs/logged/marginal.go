@@ -31,22 +31,14 @@ func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (*Log
 	}
 	m := *l
 	m.sets, m.state, m.Decisions = max(sets, 1), l.shared(), slices.Clone(l.Decisions)
-	items := func(i int) []float32 { // without the state
-		x := slices.Clone(l.Decisions[i].Contexts)
-		for j := range x {
-			if m.state[j%len(m.state)] {
-				x[j] = 0
-			}
-		}
-		return x
-	}
-	first, equal := items(0), 0
-	for i, d := range l.Decisions {
+	equal := 0 // decisions that offer the items of the first
+	for _, d := range l.Decisions {
 		size := float64(len(d.Contexts) / len(l.Features))
 		if logging == nil && math.Abs(d.Propensity*size-1) > 1e-3 {
 			return nil, l.failed(d, fmt.Errorf("its propensity is %v and not that of a uniform choice, %v: the policy that made the log is wanted", d.Propensity, 1/size))
 		}
-		if slices.Equal(items(i), first) {
+		first, k := l.Decisions[0].Contexts, -1
+		if slices.EqualFunc(d.Contexts, first, func(x, y float32) bool { k++; return x == y || m.state[k%len(m.state)] }) {
 			equal++
 		}
 	}

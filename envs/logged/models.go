@@ -37,24 +37,40 @@ func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 	}
 	q := make([][]float64, len(l.Decisions))
 	for k := range parts {
-		others := *l
-		others.Decisions = nil
+		others, own := *l, *l
+		others.Decisions, own.Decisions = nil, nil
 		for i, d := range l.Decisions {
-			if part[i] != k {
+			if part[i] == k {
+				own.Decisions = append(own.Decisions, d)
+			} else {
 				others.Decisions = append(others.Decisions, d)
 			}
 		}
-		predict, err := model(ctx, &others)
+		predicted, err := own.predicted(ctx, model, &others)
 		if err != nil {
 			return nil, err
 		}
-		for i, d := range l.Decisions {
+		for i := range q {
 			if part[i] == k {
-				if q[i], err = predict(d); err != nil {
-					return nil, l.failed(d, err)
-				}
+				q[i], predicted = predicted[0], predicted[1:]
 			}
 		}
+	}
+	return q, nil
+}
+
+// predicted is what a model of another log expects of every candidate.
+func (l *Log) predicted(ctx context.Context, model Model, from *Log) (q [][]float64, err error) {
+	predict, err := model(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range l.Decisions {
+		x, err := predict(d)
+		if err != nil {
+			return nil, l.failed(d, err)
+		}
+		q = append(q, x)
 	}
 	return q, nil
 }

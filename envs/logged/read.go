@@ -42,7 +42,6 @@ func ReadFile(path string, f Format) (*Log, error) {
 // is said in Log.Warnings, once each:
 //
 //   - Records whose fields are all empty are skipped.
-//   - Rewards of candidates that were not chosen are not read.
 //   - Rewards and features are kept as float32, which has 7 digits. It is said where that changes them
 //     by 0.5, or by a thousandth of a column's range.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
@@ -82,7 +81,6 @@ type reader struct {
 	header  []string
 	columns map[int]*column // of rewards and features
 	empty   int             // records
-	unread  string          // the first reward of a candidate that was not chosen
 
 	decision, user, chosen, reward, propensity int // columns; -1: not read
 	features                                   []int
@@ -190,9 +188,6 @@ func (rd *reader) rows() error {
 	if rd.empty > 0 {
 		rd.warn("%d empty records are skipped", rd.empty)
 	}
-	if rd.unread != "" {
-		rd.warn("rewards of candidates that were not chosen are not read, the first in %s", rd.unread)
-	}
 	for i, name := range rd.header {
 		if c := rd.columns[i]; c != nil && c.high > c.low && (c.most >= 0.5 || c.most > 1e-3*(c.high-c.low)) {
 			rd.warn("column %q, %v to %v: float32 changes %d values, by up to %.2g: subtract an offset, or make categories columns of 0 and 1", name, c.low, c.high, c.changed, c.most)
@@ -249,10 +244,6 @@ func (rd *reader) parse(rows []record) (d Decision, err error) {
 				d.Propensity = 1 / float64(len(rows))
 			} else if rd.propensity >= 0 {
 				d.Propensity = number(row, rd.propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
-			}
-		default:
-			if x, _ := strconv.ParseFloat(row.fields[rd.reward], 64); x != 0 && rd.unread == "" {
-				rd.unread = rd.wrong(row, rd.reward, "%q", row.fields[rd.reward]).Error()
 			}
 		}
 		for _, column := range rd.features {

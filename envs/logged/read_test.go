@@ -63,7 +63,6 @@ func TestReadWarnings(t *testing.T) {
 		"1,u,1,1,.5,3000000001\n1,u,0,,,3000000002\n":   `column "a", 3.000000001e+09 to 3.000000002e+09: float32 changes 2 values, by up to 2: subtract an offset`,
 		"1,u,1,1,.5,1000.00001\n1,u,0,,,1000.00004\n":   `column "a", 1000.00001 to 1000.00004: float32 changes 2 values`,
 		"1,u,1,16777217,.5,0\n2,u,1,0,1,0\n":            `column "reward", 0 to 1.6777217e+07: float32 changes 1 values, by up to 1: `,
-		"1,u,1,1,.5,0\n1,u,0,-2,.5,0\n1,u,0,3,.5,0\n":   `rewards of candidates that were not chosen are not read, the first in line 3, column "reward": "-2"`,
 		"1,u,1,1,.5,0.123456789\n1,u,0,0,.5,0.98765432": "",
 		"1,u,1,1,.5,0.1\n2,u,1,1,.5,0.1\n":              "",
 		"1,u,1,1,.5,16777218\n2,u,1,1,.5,0\n":           "",

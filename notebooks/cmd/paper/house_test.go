@@ -25,7 +25,8 @@ import (
 // plot overflow and lose colours. kernel limits what a cell may show. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
 // prints progress. cmd/paper makes only what is not of today's code, plays on devices, and draws and runs by flags. logged
-// has eleven estimators with their sources, four reward models and diagnostics.
+// has eleven estimators with their sources, four models, diagnostics, marginal
+// weights and the learning of estimates, for which pgcr has Improve (61).
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (170).
 var budgets = map[string]int{
@@ -34,8 +35,8 @@ var budgets = map[string]int{
 	"envs/sim":            1187, // 1,000 planned
 	"envs/online":         200,
 	"envs/kkbox":          1900,
-	"envs/logged":         1353, // 900 planned
-	"pgcr":                1395, // 1,200 planned
+	"envs/logged":         1633, // 900 planned
+	"pgcr":                1459, // 1,200 planned
 	"pgcr/ondevice":       900,
 	"baselines":           900,
 	"baselines/neural":    550,
@@ -49,14 +50,14 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_500 // of all Go without tests; 15,000 planned
+	mostLines       = 15_620 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 56, "notebooks/paper": 60}
+var mostExported = map[string]int{"pgcr": 57, "notebooks/paper": 60}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.
