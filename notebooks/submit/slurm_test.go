@@ -72,7 +72,7 @@ func results(t *testing.T, out string) map[string]string {
 }
 
 // A study of 1,000 runs loses a task, is cancelled in the middle, and is submitted again,
-// twice at the same time.
+// twice at the same time, with 64 tasks and with 10.
 func TestSlurm(t *testing.T) {
 	if !*onSlurm {
 		t.Skip("there is no Slurm: .ci/slurm go test ./notebooks/submit -slurm has one")
@@ -109,7 +109,7 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("another build: %v, %s", err, text)
 	}
 	run(t, submitting...)
-	run(t, submitting...)
+	run(t, append(submitting[:len(submitting)-2:len(submitting)-2], "-tasks", "10", "--", "--time=30")...)
 	until(t, "both jobs have ended", idle(t))
 	if s := statusOf(out); s.Finished != 1000 || s.Underway != 0 {
 		t.Errorf("at the end: %v", s)
