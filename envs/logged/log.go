@@ -76,7 +76,7 @@ func (l *Log) check(propensities bool) error {
 		case len(d.Contexts) != size*dim || size > l.Candidates || d.Chosen < 0 || d.Chosen >= size:
 			wrong = fmt.Sprintf("has chosen candidate %d, and contexts of %d values, want %d for each of at most %d candidates", d.Chosen, len(d.Contexts), dim, l.Candidates)
 		case propensities && !(d.Propensity >= leastPropensity && d.Propensity <= 1):
-			wrong = fmt.Sprintf("has the propensity %v, want %v to 1", d.Propensity, leastPropensity)
+			wrong = fmt.Sprintf("has the propensity %v, want %v to 1 (0 is none: see EstimatePropensities)", d.Propensity, leastPropensity)
 		case d.Reward*0 != 0: // it is NaN where the reward is NaN or infinite
 			wrong = fmt.Sprintf("has the reward %v", d.Reward)
 		case slices.ContainsFunc(d.Contexts, func(x float32) bool { return x*0 != 0 }):

@@ -115,35 +115,26 @@ func (l *Log) Crossed() *Log {
 	if l.sets > 0 {
 		panic("logged: got a log of Marginal, want another: products of features are not resampled")
 	}
-	var mine, other []int // features
-	for j, shared := range l.shared() {
-		if shared {
-			mine = append(mine, j)
-		} else {
-			other = append(other, j)
-		}
-	}
-	crossed, dim := *l, len(l.Features)
-	crossed.crossed = true
-	crossed.Features, crossed.Decisions = slices.Clone(l.Features), slices.Clone(l.Decisions)
-	for _, i := range mine {
-		for _, j := range other {
-			crossed.Features = append(crossed.Features, l.Features[i]+"·"+l.Features[j])
-		}
-	}
-	for k := range crossed.Decisions {
-		d := &crossed.Decisions[k]
-		var contexts []float32
-		for c := 0; c < len(d.Contexts); c += dim {
-			x := d.Contexts[c:][:dim]
-			contexts = append(contexts, x...)
-			for _, i := range mine {
-				for _, j := range other {
-					contexts = append(contexts, x[i]*x[j])
-				}
+	crossed, dim, shared := *l, len(l.Features), l.shared()
+	crossed.crossed, crossed.Features, crossed.Decisions = true, slices.Clone(l.Features), slices.Clone(l.Decisions)
+	var pairs [][2]int
+	for i := range dim {
+		for j := range dim {
+			if shared[i] && !shared[j] {
+				pairs = append(pairs, [2]int{i, j})
+				crossed.Features = append(crossed.Features, l.Features[i]+"·"+l.Features[j])
 			}
 		}
-		d.Contexts = contexts
+	}
+	for k, d := range l.Decisions {
+		var contexts []float32
+		for x := range slices.Chunk(d.Contexts, dim) {
+			contexts = append(contexts, x...)
+			for _, p := range pairs {
+				contexts = append(contexts, x[p[0]]*x[p[1]])
+			}
+		}
+		crossed.Decisions[k].Contexts = contexts
 	}
 	return &crossed
 }
