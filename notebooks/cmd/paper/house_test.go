@@ -35,7 +35,7 @@ var budgets = map[string]int{
 	"envs/sim":            1187, // 1,000 planned
 	"envs/online":         200,
 	"envs/kkbox":          1900,
-	"envs/logged":         1624, // 900 planned
+	"envs/logged":         1626, // 900 planned
 	"pgcr":                1459, // 1,200 planned
 	"pgcr/ondevice":       900,
 	"baselines":           900,
@@ -50,7 +50,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_570 // of all Go without tests; 15,000 planned
+	mostLines       = 15_580 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
