@@ -55,7 +55,7 @@ func TestXLADecisions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got recorded
-			if err := ondevice.Play(t.Context(), c.problem, seeds, c.device, seeds, c.steps, &got); err != nil {
+			if err := ondevice.Play(t.Context(), c.problem, seeds, c.device, seeds, c.steps, got.Record); err != nil {
 				t.Fatal(err)
 			}
 			env, err := c.problem.New(seeds)
@@ -162,12 +162,12 @@ func TestXLAUnsupported(t *testing.T) {
 		"all 200 candidates would": {pgcr.Config{}, envs.Linear{Candidates: 200}, 10},
 		"the history of 1 runs":    {pgcr.Config{}, envs.Linear{}, 100_000_000},
 	} {
-		err := ondevice.Play(t.Context(), c.problem, []uint64{1}, ondevice.PGCR(c.config), []uint64{1}, c.steps, &recorded{})
+		err := ondevice.Play(t.Context(), c.problem, []uint64{1}, ondevice.PGCR(c.config), []uint64{1}, c.steps, new(recorded).Record)
 		if reason := ondevice.Unsupported(""); !errors.As(err, &reason) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want an Unsupported with %q", err, want)
 		}
 	}
-	err := ondevice.Play(t.Context(), envs.Linear{}, []uint64{1}, ondevice.PGCR{ActorRate: -1}, []uint64{1}, 10, &recorded{})
+	err := ondevice.Play(t.Context(), envs.Linear{}, []uint64{1}, ondevice.PGCR{ActorRate: -1}, []uint64{1}, 10, new(recorded).Record)
 	if err == nil || !strings.Contains(err.Error(), "ActorRate is -1") {
 		t.Errorf("error %v", err)
 	}
