@@ -152,12 +152,17 @@ func (a *Agent) evaluate(network *Parameters, exec *Exec, obs envs.Observation, 
 
 // probabilities is the policy (13) under K dropout masks a run: [R, K, M].
 func (a *Agent) probabilities(obs envs.Observation, masks *tensors.Tensor) ([]float32, error) {
-	runs, m := a.Runs(), a.spec.Candidates
-	absent := slices.Repeat([]float32{Absent}, runs*m)
-	for r := range runs {
-		clear(part(absent, r, runs)[:obs.Size(r)])
+	absent := tensor(absent(obs), obs.Runs, 1, obs.Candidates)
+	return a.evaluate(a.actor, a.policy, obs, absent, masks, scalar(a.config.Greed.At(a.steps)))
+}
+
+// absent is 0 at the candidates of each set, else Absent: [R, M].
+func absent(obs envs.Observation) []float32 {
+	scores := slices.Repeat([]float32{Absent}, obs.Runs*obs.Candidates)
+	for r := range obs.Runs {
+		clear(part(scores, r, obs.Runs)[:obs.Size(r)])
 	}
-	return a.evaluate(a.actor, a.policy, obs, tensor(absent, runs, 1, m), masks, scalar(a.config.Greed.At(a.steps)))
+	return scores
 }
 
 // Probabilities implements envs.Probable. With Actor-Dropout it is the mean over masks: over all of

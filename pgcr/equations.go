@@ -81,18 +81,14 @@ func ActorLoss(probabilities, values *Node) *Node {
 //	w <- w - rate m/(1-beta1^t) / (sqrt(v/(1-beta2^t)) + epsilon)
 //
 // rate and t = 1, 2, ..., which counts the updates, are scalars. It returns the successors.
-func Adam(params, m, v, gradients []*Node, rate, t *Node) (params2, m2, v2 []*Node) {
+func Adam(w, m, v, g, rate, t *Node) (w2, m2, v2 *Node) {
 	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
 	bias1 := Neg(Expm1(MulScalar(t, math.Log(beta1)))) // 1 - beta1^t
 	bias2 := Neg(Expm1(MulScalar(t, math.Log(beta2))))
-	for i, g := range gradients {
-		mi := Add(MulScalar(m[i], beta1), MulScalar(g, 1-beta1))
-		vi := Add(MulScalar(v[i], beta2), MulScalar(Square(g), 1-beta2))
-		step := Div(Div(mi, bias1), AddScalar(Sqrt(Div(vi, bias2)), epsilon))
-		params2 = append(params2, Sub(params[i], Mul(step, rate)))
-		m2, v2 = append(m2, mi), append(v2, vi)
-	}
-	return params2, m2, v2
+	m2 = Add(MulScalar(m, beta1), MulScalar(g, 1-beta1))
+	v2 = Add(MulScalar(v, beta2), MulScalar(Square(g), 1-beta2))
+	step := Div(Div(m2, bias1), AddScalar(Sqrt(Div(v2, bias2)), epsilon))
+	return Sub(w, Mul(step, rate)), m2, v2
 }
 
 // Greed is the schedule of Time-Dependent Greed (section 5.2.1): at step t the score is

@@ -135,8 +135,8 @@ func TestActorLoss(t *testing.T) {
 func TestAdam(t *testing.T) {
 	step := func(w, m, v, g, n float64) []float64 {
 		got := eval(t, func(in []*Node) []*Node {
-			p, m, v := pgcr.Adam(in[:1], in[1:2], in[2:3], in[3:4], in[4], in[5])
-			return append(append(p, m...), v...)
+			w, m, v := pgcr.Adam(in[0], in[1], in[2], in[3], in[4], in[5])
+			return []*Node{w, m, v}
 		}, []float64{w}, []float64{m}, []float64{v}, []float64{g}, 0.01, n)
 		return []float64{got[0][0], got[1][0], got[2][0]}
 	}

@@ -3,7 +3,6 @@ package pgcr
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -47,15 +46,12 @@ func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool)
 			return err
 		}
 	}
-	absent, mask := slices.Repeat([]float32{Absent}, len(gains)), make([]float32, runs*a.actor.Network.last())
-	for i := range sets.Runs {
-		clear(part(absent, i, sets.Runs)[:sets.Size(i)])
-	}
+	mask := make([]float32, runs*a.actor.Network.last())
 	for r, s := range a.streams {
 		drop(part(mask, r, runs), a.config.Dropout, rand.New(s.BatchMask))
 	}
 	a.updates++
-	_, err = Train(a.improve, []*Parameters{a.actor}, Columns(sets.Contexts, runs, b*m, a.spec.Dim), tensor(absent, runs, b, m),
-		tensor(slices.Clone(gains), runs, b, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(0)), scalar(a.config.ActorRate), scalar(float64(a.updates)))
+	_, err = Train(a.improve, []*Parameters{a.actor}, Columns(sets.Contexts, runs, b*m, a.spec.Dim), tensor(absent(sets), runs, b, m),
+		tensor(gains, runs, b, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(0)), scalar(a.config.ActorRate), scalar(float64(a.updates)))
 	return err
 }

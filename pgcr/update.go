@@ -77,13 +77,8 @@ func (s State) Forward(contexts, mask *Node) *Node {
 // the gradient of each run, [R]. A run whose ready, [R, B], is 0 stays what it is: moments move
 // weights even where the gradient is 0.
 func (s State) Descend(loss, rate, t, ready *Node) (successor State, squared *Node) {
-	before := []*Node{s.Params, s.M, s.V}
-	gradient := Gradient(loss, s.Params)
-	params, m, v := Adam(before[:1], before[1:2], before[2:], gradient, rate, t)
+	gradient := Gradient(loss, s.Params)[0]
+	params, m, v := Adam(s.Params, s.M, s.V, gradient, rate, t)
 	learns := GreaterThan(ReduceMax(ready, 1), ScalarZero(loss.Graph(), ready.DType()))
-	after := []*Node{params[0], m[0], v[0]}
-	for i := range after {
-		after[i] = Where(learns, after[i], before[i])
-	}
-	return State{s.Network, after[0], after[1], after[2]}, ReduceSum(Square(gradient[0]), 1)
+	return State{s.Network, Where(learns, params, s.Params), Where(learns, m, s.M), Where(learns, v, s.V)}, ReduceSum(Square(gradient), 1)
 }
