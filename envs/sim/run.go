@@ -302,8 +302,9 @@ func (t *inTurn) Act(dst []int, obs envs.Observation) error {
 func (t *inTurn) Update(envs.Transition) error { t.step++; return nil }
 
 // fresh returns whether a stored result, or part, has today's Check and, where replay
-// asks for it, says of the first steps of one run what they are when played again. If not, the entry is reported. Entries
-// play different runs, since what one shows concerns all.
+// asks for it, says of the first steps of one run what they are when played again. If
+// not, the entry is reported. Entries play different runs, since what one shows concerns
+// all.
 func (j *job) fresh(r *Result, replay bool) bool {
 	same := r.Check == j.check
 	if there := r.there(); replay {

@@ -115,6 +115,10 @@ func (j Job) Text(out string, e sim.Experiment, args []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return j.text(d, out, e, args)
+}
+
+func (j Job) text(d described, out string, e sim.Experiment, args []string) (string, error) {
 	program, word, template := d.copied, shellWord, slurmScript
 	switch {
 	case j.Tasks < 0 || j.Tasks > 1000:
@@ -152,12 +156,15 @@ func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`
 // Submit submits a job, of which [Job.Text] is the batch file or the manifest, and tells
 // its name. Runs that are in the store are not played again.
 func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experiment, args []string) error {
-	text, err := j.Text(out, e, args)
+	d, err := describe(out, e)
 	if err != nil {
 		return err
 	}
-	d, err := describe(out, e)
-	if err == nil && j.Program == "" {
+	text, err := j.text(d, out, e, args)
+	if err != nil {
+		return err
+	}
+	if j.Program == "" {
 		err = d.begin()
 		if _, there := os.Stat(d.copied); there != nil && err == nil {
 			err = cmp.Or(sim.WriteFile(d.copied, d.program), os.Chmod(d.copied, 0o755))

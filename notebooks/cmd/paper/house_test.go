@@ -19,8 +19,8 @@ import (
 // comments, those below them that have a line of their own left out.
 //
 // Some are above what was planned. The files of saved policies are envs's (78
-// lines), and so are the warnings of what cannot be learned (127). envtest holds the Chain (214 lines), and its suites check padding,
-// probabilities and saving. pgcr keeps a bounded history with sessions and codes,
+// lines), and so are the warnings of what cannot be learned (127). envtest holds the
+// Chain (214 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
 // and saves all of it. figure has its own scales and mends PDF files, for those of
 // plot overflow and lose colours. kernel limits what a cell may show. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
@@ -32,11 +32,11 @@ import (
 var budgets = map[string]int{
 	"envs":                943,  // 750 planned
 	"envs/envtest":        851,  // 550 planned
-	"envs/sim":            1187, // 1,000 planned
+	"envs/sim":            1188, // 1,000 planned
 	"envs/online":         200,
 	"envs/kkbox":          1900,
 	"envs/logged":         1626, // 900 planned
-	"pgcr":                1459, // 1,200 planned
+	"pgcr":                1448, // 1,200 planned
 	"pgcr/ondevice":       900,
 	"baselines":           900,
 	"baselines/neural":    550,
@@ -44,7 +44,7 @@ var budgets = map[string]int{
 	"notebooks/figure":    885,  // 800 planned
 	"notebooks/nb":        332,  // 350 planned
 	"notebooks/cmd/paper": 1146, // 900 planned
-	"notebooks/submit":    376,  // 350 planned
+	"notebooks/submit":    383,  // 350 planned
 	"notebooks/kernel":    665,  // 650 planned
 	"docker":              200,
 }
