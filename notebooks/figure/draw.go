@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -34,11 +35,32 @@ func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
 // RegretLogLog draws the regret on logarithmic axes, on which growth as a power
 // of the step is a straight line and linear growth has slope 1: the median of the
 // runs, and from the tenth to the ninetieth percentile, for a mean less a
-// deviation may fall below 0. A line begins at the first checkpoint at which the
+// deviation may fall below 0. It shows the last two decades of the steps; before them
+// regrets are those of a few choices. A line begins at the first checkpoint at which the
 // median is above 0; a result without one has no line, and the key says so.
 // Otherwise it is as Regret; Options.Interval changes nothing.
 func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
 	return curves(results, Axes{X: "step", Y: "cumulative regret", LogX: true, LogY: true}, opt, regret)
+}
+
+// Difference draws the regret of the results less that of the named one, run by run,
+// for lines that coincide in Regret: the mean of the differences and its
+// sim.Interval95. The errors are those of Regret, and that there is no result of the
+// name.
+func Difference(results []*sim.Result, name string, opt Options) (*plot.Plot, error) {
+	at := slices.IndexFunc(results, func(r *sim.Result) bool { return r.Entry == name })
+	if at < 0 {
+		return nil, fmt.Errorf("figure: no result of %q", name)
+	}
+	opt.Interval, opt.References = true, nil
+	axes := Axes{X: "step", Y: "regret less that of " + name}
+	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64, err error) {
+		steps, all, err := regret(r)
+		for run, values := range all {
+			runs = append(runs, floats.SubTo(make([]float64, len(values)), values, results[at].Regret[run]))
+		}
+		return steps, runs, err
+	})
 }
 
 func regret(r *sim.Result) (steps []int, runs [][]float64, err error) {
@@ -140,7 +162,7 @@ func curves(results []*sim.Result, axes Axes, opt Options, of func(*sim.Result) 
 				values[run] = runs[run][k]
 			}
 			middle, low, high := at(values)
-			if axes.LogY && middle <= 0 {
+			if axes.LogY && (middle <= 0 || 100*step < first.Steps) {
 				continue
 			}
 			line.X, line.Y = append(line.X, float64(step)), append(line.Y, middle)
@@ -172,10 +194,10 @@ type Series struct {
 }
 
 // Lines draws every series as a line through its points, with points where there
-// are few. There is no bar where Error is 0 or infinite, and no area where Low or High
-// is infinite: that much is not known. It is an error when there is nothing to draw,
-// when lengths differ, when another value is not finite, when X or Y is not above 0 on
-// a logarithmic axis, or when an error bar is below 0.
+// are few. There is no bar and no area where its size is not finite: that
+// much is not known. It is an error when there is nothing to draw,
+// when lengths differ, and when X or Y is not finite or, on a logarithmic axis, not
+// above 0.
 func Lines(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	return points(series, axes, opt, true, false)
 }
@@ -296,7 +318,6 @@ func fill(series []Series, axes Axes, opt Options) ([]Series, []draw.LineStyle, 
 	if len(series) == 0 {
 		return nil, nil, errors.New("figure: no series to draw")
 	}
-	least := map[bool]float64{true: math.SmallestNonzeroFloat64, false: -math.MaxFloat64} // by whether the axis is logarithmic
 	series = slices.Clone(series)
 	for i := range series {
 		s := &series[i]
@@ -306,31 +327,22 @@ func fill(series []Series, axes Axes, opt Options) ([]Series, []draw.LineStyle, 
 				s.X = append(s.X, float64(k))
 			}
 		}
+		for name, values := range map[string][]float64{"X": s.X, "Error": s.Error, "Low": s.Low, "High": s.High} {
+			if values != nil && len(values) != len(s.Y) {
+				return nil, nil, fmt.Errorf("figure: series %q has %d values of %s for %d of Y", s.Name, len(values), name, len(s.Y))
+			}
+		}
 		if (s.Low == nil) != (s.High == nil) {
 			return nil, nil, fmt.Errorf("figure: series %q has one of Low and High, want both or none", s.Name)
 		}
-		for _, f := range []struct {
-			name        string
-			values      []float64
-			least, most float64
-		}{
-			{"X", s.X, least[axes.LogX], math.MaxFloat64}, {"Y", s.Y, least[axes.LogY], math.MaxFloat64}, {"Error", s.Error, 0, math.Inf(1)},
-			{"Low", s.Low, math.Inf(-1), math.Inf(1)}, {"High", s.High, math.Inf(-1), math.Inf(1)},
-		} {
-			if f.values != nil && len(f.values) != len(s.Y) {
-				return nil, nil, fmt.Errorf("figure: series %q has %d values of %s for %d of Y", s.Name, len(f.values), f.name, len(s.Y))
-			}
-			for k, v := range f.values {
-				if !(v >= f.least && v <= f.most) {
-					return nil, nil, fmt.Errorf("figure: series %q cannot be drawn: %s of point %d is %v", s.Name, f.name, k, v)
-				}
-			}
-		}
 		for k, y := range s.Y {
-			if s.Error != nil && math.IsInf(math.Abs(y)+s.Error[k], 0) {
+			if x := s.X[k]; math.IsInf(x, 0) || math.IsInf(y, 0) || x != x || y != y || axes.LogX && x <= 0 || axes.LogY && y <= 0 {
+				return nil, nil, fmt.Errorf("figure: series %q cannot be drawn: point %d is (%v, %v)", s.Name, k, x, y)
+			}
+			if s.Error != nil && !(s.Error[k] >= 0 && s.Error[k] <= math.MaxFloat64) {
 				s.Error[k] = 0
 			}
-			if s.Low != nil && math.IsInf(math.Abs(s.Low[k])+math.Abs(s.High[k]), 0) {
+			if s.Low != nil && !(s.Low[k] >= -math.MaxFloat64 && s.High[k] <= math.MaxFloat64) {
 				s.Low[k], s.High[k] = y, y
 			}
 		}
@@ -351,7 +363,7 @@ func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) {
 	for i, e := range s.Error {
 		low := -e
 		if log && e >= s.Y[i] {
-			low = -min(0.9*s.Y[i], s.Y[i]-math.SmallestNonzeroFloat64) // a logarithmic axis has no place for what is not above 0
+			low = -0.9 * s.Y[i] // a logarithmic axis has no place for what is not above 0
 		}
 		if e > 0 {
 			bars.XYs = append(bars.XYs, plotter.XY{X: s.X[i], Y: s.Y[i]})

@@ -79,14 +79,14 @@ func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 		axis.Label.Padding, axis.Padding = vg.Points(3), 0
 		axis.Tick.Length, axis.Tick.Color = vg.Points(4), ink
 		axis.LineStyle.Width = 0 // see frame
-		axis.Scale, axis.Tick.Marker = linear{}, linearTicks{}
+		axis.Tick.Marker = linearTicks{}
 	}
 	p.X.Label.Text = axes.X
 	if axes.LogX {
-		p.X.Scale, p.X.Tick.Marker = logarithmic{}, logTicks{}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
 	}
 	if axes.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = logarithmic{}, logTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 	}
 	p.Add(&grid)
 	return p
@@ -162,7 +162,6 @@ func (c pdf) SetColor(clr color.Color) {
 	if clr == nil {
 		clr = ink
 	}
-
 	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(clr).(color.NRGBA)))
 }
 

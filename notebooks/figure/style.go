@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -32,9 +33,18 @@ func over(l draw.LineStyle) vg.Length {
 	return 1 / l.Dashes[0]
 }
 
-// fixed are the styles of the algorithms of the paper, and of ours beside them.
-var fixed = map[string]int{
-	"PGCR": 0, "epsilon-greedy": 1, "GLM-UCB": 2, "Thompson": 3, "greedy": 4, "PGCR dropout 0.5": 5, "vanilla PG": 6, "Lin-UCB": 7, "random": 8,
+// fixed are the algorithms of the paper, and of ours beside them, in the order of the
+// palette.
+var fixed = []string{"PGCR", "epsilon-greedy", "GLM-UCB", "Thompson", "greedy", "PGCR dropout 0.5", "vanilla PG", "Lin-UCB", "random"}
+
+// forms are those of one algorithm, in shades of a colour, each with other dashes.
+var forms = map[string]draw.LineStyle{
+	"PGCR, paper": line(color.NRGBA{0x5A, 0xA5, 0xD8, 0xFF}, 1.5, dashes[3]),
+	"PGCR, tuned": line(palette[0], 1.5, dashes[1]),
+	"PGCR, ours":  line(dark, 1.5, nil),
+	"VW epsilon":  line(color.NRGBA{0xB3, 0x8F, 0xE0, 0xFF}, 1.5, dashes[1]),
+	"VW squarecb": line(color.NRGBA{0x8A, 0x4F, 0xC2, 0xFF}, 1.5, dashes[2]),
+	"VW regcbopt": line(color.NRGBA{0x4B, 0x0A, 0x8A, 0xFF}, 1.5, nil),
 }
 
 // The ends of a ramp, both readable on white.
@@ -43,29 +53,33 @@ var light, dark = color.NRGBA{0x8F, 0xC1, 0xE3, 0xFF}, color.NRGBA{0x08, 0x2A, 0
 func (o Options) reference(name string) bool { return slices.Contains(o.References, name) }
 
 // styles gives every series its style: as a reference, its place in the ramp, the
-// fixed one of an algorithm, or else the lowest that is still free.
+// fixed one of an algorithm, or else the first of the palette that is still free.
 func (o Options) styles(series []Series) []draw.LineStyle {
 	used := map[int]bool{}
 	for _, s := range series {
-		if k, ok := fixed[s.Name]; ok && !s.Reference {
-			used[k] = true
-		}
+		used[slices.Index(fixed, s.Name)] = !s.Reference
+		used[0] = used[0] || s.Name == "PGCR, tuned"
 	}
 	out := make([]draw.LineStyle, len(series))
 	next := 0
 	for i, s := range series {
-		k, isFixed := fixed[s.Name]
-		for ; !isFixed && used[next]; next++ {
-		}
+		k := slices.Index(fixed, s.Name)
+		form, isForm := forms[s.Name]
 		switch step := slices.Index(o.Ramp, s.Name); {
 		case s.Reference:
 			dash := [][]vg.Length{{4, 3}, {1, 3}, {10, 3}}[max(0, slices.Index(o.References, s.Name))%3]
-			out[i] = line(palette[fixed["random"]], 1, dash)
+			out[i] = line(palette[len(palette)-1], 1, dash)
 			continue
 		case step >= 0:
 			out[i] = line(shade(step, len(o.Ramp)), 1.5, nil)
 			continue
-		case !isFixed:
+		case isForm:
+			out[i] = form
+			continue
+		case k < 0:
+			for used[next] {
+				next++
+			}
 			k, used[next] = next, true
 		}
 		out[i] = line(palette[k%len(palette)], 1.5, dashes[(k+k/len(palette))%len(dashes)])
@@ -89,43 +103,25 @@ func shade(step, n int) color.NRGBA {
 	return color.NRGBA{mix(light.R, dark.R), mix(light.G, dark.G), mix(light.B, dark.B), 0xFF}
 }
 
-// widen lengthens an axis by a share at both ends; where its values are equal or nearly
-// so, by a twentieth of them, and to half and double on a logarithmic axis.
+// widen lengthens an axis by a share at both ends; where its values are equal to
+// rounding, by a twentieth of them, and to half and double on a logarithmic axis.
 func widen(a *plot.Axis, log bool, share float64) {
+	f, air := math.Pow(a.Max/a.Min, share), share*(a.Max-a.Min)
+	if a.Max-a.Min <= 1e-9*max(-a.Min, a.Max) {
+		f, air = 2, cmp.Or(max(-a.Min, a.Max)/20, 1)
+	}
 	if log {
-		octaves := math.Log2(a.Max) - math.Log2(a.Min)
-		f := math.Exp2(share * octaves)
-		if octaves < 1e-9 {
-			f = 2
-		}
-		a.Min, a.Max = max(a.Min/f, math.SmallestNonzeroFloat64), min(a.Max*f, math.MaxFloat64)
-		return
+		a.Min, a.Max = a.Min/f, a.Max*f
+	} else {
+		a.Min, a.Max = a.Min-air, a.Max+air
 	}
-	size, air := max(-a.Min, a.Max), share*a.Max-share*a.Min
-	if size < 1e-300 {
-		air = 1
-	} else if a.Max-a.Min <= 1e-9*size {
-		air = size / 20
-	}
-	a.Min, a.Max = max(a.Min-air, -math.MaxFloat64), min(a.Max+air, math.MaxFloat64)
-}
-
-// linear and logarithmic are the scales of package plot for all numbers: there a
-// difference may overflow, and math.Log is wrong below 1e-308.
-type linear struct{}
-type logarithmic struct{}
-
-func (linear) Normalize(low, high, x float64) float64 { return (x/4 - low/4) / (high/4 - low/4) }
-
-func (logarithmic) Normalize(low, high, x float64) float64 {
-	return linear{}.Normalize(math.Log2(low), math.Log2(high), math.Log2(x))
 }
 
 // linearTicks mark about five multiples of 1, 2 or 5 times a power of ten.
 type linearTicks struct{}
 
 func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
-	rough := (hi/4 - lo/4) / 1.25
+	rough := (hi - lo) / 5
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
 	step := 10 * power
 	for _, m := range []float64{5, 2, 1} {
@@ -134,44 +130,34 @@ func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
 		}
 	}
 	var ticks []plot.Tick
-	first := math.Ceil(lo/step-1e-9) + 0 // adding 0 turns a negative zero into zero
-	for i := range 20 {
-		v := (first + float64(i)) * step
-		if !(v-hi <= 1e-9*step) { // or no number, where the axis cannot be divided
-			break
-		}
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step; i++ {
+		v := i*step + 0 // adding 0 turns a negative zero into zero
 		ticks = append(ticks, plot.Tick{Value: v, Label: number(v, step)})
 	}
 	return ticks
 }
 
-// logTicks mark 1, 2, ... 9 of every decade and label the decades, and 2 and 5 where
-// they are few, and all that have room within one; over many they mark some decades,
-// and in a part of one are linear.
+// logTicks mark 1, 2, ... 9 of every decade and label the decades, over up to
+// two of them 2 and 5, too; in a part of one they are linear.
 type logTicks struct{}
 
 func (logTicks) Ticks(lo, hi float64) []plot.Tick {
-	begin, end := math.Log2(lo)*math.Log10(2), math.Log2(hi)*math.Log10(2)
-	first, every := math.Floor(begin), max(1, math.Ceil((end-math.Floor(begin))/10))
-	few := math.Floor(end+1e-9)-math.Ceil(begin-1e-9) < 2
-	labels := 0
 	var ticks []plot.Tick
-	for i := range 11 {
-		unit := math.Pow(10, first+float64(i)*every)
+	labels := 0
+	for unit := math.Pow(10, math.Floor(math.Log10(lo))); unit <= hi; unit *= 10 {
 		for m := 1.0; m < 10; m++ {
 			t := plot.Tick{Value: m * unit}
-			if m > 1 && every > 1 || t.Value < lo*(1-1e-9) || !(t.Value/hi < 1+1e-9) {
+			if t.Value < lo*(1-1e-9) || t.Value > hi*(1+1e-9) {
 				continue
 			}
-			label := number(t.Value, unit)
-			if m == 1 || few && (m == 2 || m == 5) || end-begin < 1 && m != 7 && m != 9 && len(label) < 4 {
-				t.Label = label
+			if m == 1 || hi/lo < 101 && (m == 2 || m == 5) {
+				t.Label = number(t.Value, unit)
 				labels++
 			}
 			ticks = append(ticks, t)
 		}
 	}
-	if labels < 2 && lo > 1e-300 {
+	if labels < 2 {
 		return linearTicks{}.Ticks(lo, hi)
 	}
 	return ticks
@@ -181,13 +167,10 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 // a step away, and commas between thousands.
 func number(v, step float64) string {
 	digits := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
-	if size := math.Abs(v); size > step/2 && (digits > 5 || size >= 1e9) {
-		return strconv.FormatFloat(v, 'g', max(3, int(math.Ceil(math.Log10(size/step)))+1), 64)
-	} else if digits > 5 {
-		return "0"
+	if digits > 5 || math.Abs(v) >= 1e9 {
+		return strconv.FormatFloat(v, 'g', 4, 64)
 	}
-	s := strconv.FormatFloat(v, 'f', digits, 64)
-	whole, rest, _ := strings.Cut(s, ".")
+	whole, rest, _ := strings.Cut(strconv.FormatFloat(v, 'f', digits, 64), ".")
 	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}

@@ -227,6 +227,7 @@ func (p *program) draw(names []string) error {
 			continue
 		}
 		opt := paper.FigureOptions(e)
+		opt.Interval = true
 		if paper.IsMusic(e) {
 			err = errors.Join(err, p.save(e.Name)(figure.AverageReward(results, paper.Episode(results[0].Steps), opt)))
 		} else {
@@ -236,6 +237,9 @@ func (p *program) draw(names []string) error {
 				others = results
 			}
 			err = errors.Join(err, p.save(e.Name)(figure.Regret(others, opt)), p.save(e.Name+"-loglog")(figure.RegretLogLog(results, opt)))
+			if learning := paper.Without(results, paper.References...); len(learning) > 1 {
+				err = errors.Join(err, p.save(e.Name+"-difference")(figure.Difference(learning, learning[0].Entry, opt)))
+			}
 		}
 		drawn++
 	}

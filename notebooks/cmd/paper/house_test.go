@@ -21,8 +21,7 @@ import (
 // Some are above what was planned. The files of saved policies are envs's (78
 // lines), and so are the warnings of what cannot be learned (127). envtest holds the
 // Chain (214 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it. figure has its own scales and mends PDF files, for those of
-// plot overflow and lose colours. kernel limits what a cell may show. sim notices
+// and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may show. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
 // prints progress. cmd/paper makes only what is not of today's code, plays on devices, and draws and runs by flags. logged
 // has eleven estimators with their sources, four models, diagnostics, marginal
@@ -41,16 +40,16 @@ var budgets = map[string]int{
 	"baselines":           900,
 	"baselines/neural":    550,
 	"notebooks/paper":     1850, // 1,700 planned
-	"notebooks/figure":    885,  // 800 planned
+	"notebooks/figure":    876,  // 800 planned
 	"notebooks/nb":        332,  // 350 planned
-	"notebooks/cmd/paper": 1146, // 900 planned
+	"notebooks/cmd/paper": 1150, // 900 planned
 	"notebooks/submit":    383,  // 350 planned
 	"notebooks/kernel":    665,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_580 // of all Go without tests; 15,000 planned
+	mostLines       = 15_570 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
