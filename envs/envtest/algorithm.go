@@ -233,30 +233,14 @@ func (c algorithmChecks) spoiled(act bool, spoil func(tr *envs.Transition)) erro
 	return policy.Update(tr)
 }
 
+// refusals tries some of the shapes that Observation.Check and Transition.Check refuse.
 func (c algorithmChecks) refusals() {
-	m, d := c.spec.Candidates, c.spec.Dim
-	for i, bad := range []struct {
-		what        string
-		got, wanted int
-		spoil       func(tr *envs.Transition)
-	}{
-		{"too many runs", 4, 3, func(tr *envs.Transition) { tr.Runs = 4 }},
-		{"too few candidates", m - 1, m, func(tr *envs.Transition) { tr.Candidates-- }},
-		{"too many features", d + 1, d, func(tr *envs.Transition) { tr.Dim++ }},
-		{"too few contexts", 3*m*d - 1, m, func(tr *envs.Transition) { tr.Contexts = tr.Contexts[1:] }},
-		{"too large a size", m + 1, m, func(tr *envs.Transition) { tr.Sizes = []int32{1, int32(m + 1), 1} }},
-		{"too few codes", 2, 3 * m, func(tr *envs.Transition) { tr.Codes = &envs.Codes{Items: make([]int32, 2)} }},
-		{"too few actions", 2, 3, func(tr *envs.Transition) { tr.Actions = tr.Actions[1:] }},
-		// The others are nothing to Act.
-		{"an action beyond the set", m, m - 1, func(tr *envs.Transition) { tr.Sizes, tr.Actions[1] = nil, m }},
-		{"too few rewards", 2, 3, func(tr *envs.Transition) { tr.Reward = tr.Reward[1:] }},
-		{"too many discounts", 4, 3, func(tr *envs.Transition) { tr.Discount = make([]float32, 4) }},
-	} {
-		refuses("Update with "+bad.what, bad.got, bad.wanted, func() { c.spoiled(false, bad.spoil) })
-		if i < 7 {
-			refuses("Act with "+bad.what, bad.got, bad.wanted, func() { c.spoiled(true, bad.spoil) })
-		}
-	}
+	d, wider := c.spec.Dim, func(tr *envs.Transition) { tr.Dim++ }
+	refuses("Act with too many features", d+1, d, func() { c.spoiled(true, wider) })
+	refuses("Update with too many features", d+1, d, func() { c.spoiled(false, wider) })
+	refuses("Update with too few rewards", 2, 3, func() {
+		c.spoiled(false, func(tr *envs.Transition) { tr.Reward = tr.Reward[1:] })
+	})
 }
 
 func (c algorithmChecks) nan() {

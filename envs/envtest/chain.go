@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/contextrec/contextrec/envs"
 )
 
 // Chain is a small problem with states (the MDP of section 2.2) whose optimal
-// policy and action values are known, see Optimal.
+// policy is known.
 //
 // A user walks along States states, from 0 to the last. Every step offers
 // Candidates items, each drawn uniformly from a catalogue of Items:
@@ -21,8 +20,8 @@ import (
 //
 // The user moves one state on with probability push (and stays in the last
 // state), else falls back to state 0. At the default and a discount of 0.9 the
-// long-run reward a step is 0.45 for the optimal policy, 0.18 for the myopic one,
-// which takes the pay and falls back, and 0.16 for a random one.
+// optimal policy takes the largest push. The long-run reward a step is 0.45 for it,
+// 0.18 for the myopic one, which takes the pay and falls back, and 0.16 for a random one.
 //
 // A context is [state, one-hot | push, pay]. Session is all 0, and Discount is 1;
 // where Episodic is set, a fall ends the episode. The environment is no Oracle:
@@ -46,15 +45,6 @@ func (p Chain) Spec() envs.Spec {
 }
 
 func (p Chain) push(item int) float64 { return float64(item) / float64(p.withDefaults().Items-1) }
-
-// ExpectedReward returns the expected immediate reward of an item in a state.
-func (p Chain) ExpectedReward(state, item int) float64 {
-	reward := 0.2 * (1 - p.push(item))
-	if state == p.withDefaults().States-1 {
-		reward += p.push(item)
-	}
-	return reward
-}
 
 // AppendContext appends the context of an item in a state, States+2 values.
 func (p Chain) AppendContext(dst []float32, state, item int) []float32 {
@@ -102,7 +92,11 @@ func (c *chain) Step(actions []int) (envs.Outcome, error) {
 	envs.CheckActions(actions, c.now)
 	for r, action := range actions {
 		item, state := c.items[r*c.Candidates+action], c.state[r]
-		c.reward[r] = float32(c.ExpectedReward(state, item) + float64(0.1*c.noise[r].NormFloat64()))
+		reward := 0.2 * (1 - c.push(item))
+		if state == c.States-1 {
+			reward += c.push(item)
+		}
+		c.reward[r] = float32(reward + float64(0.1*c.noise[r].NormFloat64()))
 		c.state[r], c.discount[r] = 0, 1
 		if c.noise[r].Float64() < c.push(item) {
 			c.state[r] = min(state+1, c.States-1)
@@ -122,88 +116,6 @@ func (c *chain) offer() {
 		c.items[i] = c.offers[r].IntN(c.Items)
 		c.now.Contexts = c.AppendContext(c.now.Contexts, c.state[r], c.items[i])
 	}
-}
-
-// ChainValues is what a policy is worth in a Chain, without the noise.
-type ChainValues struct {
-	Q             [][]float64 // [S, K], the expected discounted return after an item, then following the policy
-	V             []float64   // [S], the same before the candidates are drawn
-	AverageReward float64     // the long-run reward a step, not discounted, over all episodes
-}
-
-// Optimal returns the values of the optimal policy for a discount in [0, 1), by
-// policy iteration: it takes the candidate with the largest Q. With discount 0
-// it is the myopic policy.
-func (p Chain) Optimal(discount float64) ChainValues {
-	v := p.Uniform(discount)
-	for {
-		better := p.Evaluate(discount, func(dst []float64, state int, items []int) {
-			best := 0
-			for i, k := range items {
-				if v.Q[state][k] > v.Q[state][items[best]] {
-					best = i
-				}
-			}
-			fill(dst, 0)[best] = 1
-		})
-		if sum(better.V) <= sum(v.V)+1e-12 {
-			return v
-		}
-		v = better
-	}
-}
-
-// Uniform returns the values of the policy that takes each candidate with the
-// same probability.
-func (p Chain) Uniform(discount float64) ChainValues {
-	return p.Evaluate(discount, func(dst []float64, _ int, items []int) { fill(dst, 1/float64(len(items))) })
-}
-
-// Evaluate returns the values of a policy that writes the probability of each
-// candidate, [M], given the state and the candidates' items, [M]. It is asked for
-// each of the Items^Candidates ordered sets a state.
-func (p Chain) Evaluate(discount float64, policy func(dst []float64, state int, items []int)) ChainValues {
-	p = p.withDefaults()
-	reward, push := make([]float64, p.States), make([]float64, p.States) // a step's means under the policy
-	items, probabilities := make([]int, p.Candidates), make([]float64, p.Candidates)
-	sets := int(math.Pow(float64(p.Items), float64(p.Candidates)))
-	for i := range p.States * sets {
-		s, rest := i/sets, i%sets
-		for j := range items {
-			items[j], rest = rest%p.Items, rest/p.Items
-		}
-		policy(probabilities, s, items)
-		for j, k := range items {
-			reward[s] += probabilities[j] / float64(sets) * p.ExpectedReward(s, k)
-			push[s] += probabilities[j] / float64(sets) * p.push(k)
-		}
-	}
-	v, last, back := ChainValues{V: make([]float64, p.States)}, p.States-1, discount
-	if p.Episodic {
-		back = 0 // what comes after a fall does not count
-	}
-	next := func(push float64, s int) float64 {
-		return discount*push*v.V[min(s+1, last)] + back*(1-push)*v.V[0]
-	}
-	// Bellman's equation, and how the share of steps in each state moves.
-	share := fill(make([]float64, p.States), 1/float64(p.States))
-	for range 1 << 14 {
-		moved := make([]float64, p.States)
-		for s := range p.States {
-			v.V[s] = reward[s] + next(push[s], s)
-			moved[min(s+1, last)] += share[s] * push[s]
-			moved[0] += share[s] * (1 - push[s])
-		}
-		share = moved
-	}
-	for s := range p.States {
-		v.AverageReward += share[s] * reward[s]
-		v.Q = append(v.Q, make([]float64, p.Items))
-		for k := range p.Items {
-			v.Q[s][k] = p.ExpectedReward(s, k) + next(p.push(k), s)
-		}
-	}
-	return v
 }
 
 func sum(x []float64) (total float64) {

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/contextrec/contextrec/envs"
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/contextrec/contextrec/envs/envtest"
 )
 
@@ -18,6 +19,99 @@ func near(t *testing.T, what string, got []float64, want ...float64) {
 		}
 	}
 }
+
+// values are what a policy is worth in a Chain, without the noise.
+type values struct {
+	Q             [][]float64 // [S, K], the expected discounted return after an item, then following the policy
+	V             []float64   // [S], the same before the candidates are drawn
+	AverageReward float64     // the long-run reward a step, not discounted, over all episodes
+}
+
+// optimal finds the best policy by policy iteration: it takes the candidate with
+// the largest Q. With discount 0 it is the myopic one.
+func optimal(p envtest.Chain, discount float64) values {
+	v := uniform(p, discount)
+	for {
+		better := evaluate(p, discount, func(dst []float64, state int, items []int) {
+			best := 0
+			for i, k := range items {
+				if v.Q[state][k] > v.Q[state][items[best]] {
+					best = i
+				}
+			}
+			clear(dst)
+			dst[best] = 1
+		})
+		if floats.Sum(better.V) <= floats.Sum(v.V)+1e-12 {
+			return v
+		}
+		v = better
+	}
+}
+
+// uniform is the policy that takes each candidate with the same probability.
+func uniform(p envtest.Chain, discount float64) values {
+	return evaluate(p, discount, func(dst []float64, _ int, items []int) {
+		for i := range dst {
+			dst[i] = 1 / float64(len(items))
+		}
+	})
+}
+
+// evaluate returns the values of a policy that gives the probability of each
+// candidate in a state, for every ordered set of items.
+func evaluate(p envtest.Chain, discount float64, policy func(dst []float64, state int, items []int)) values {
+	pushed := func(item int) float64 { return float64(item) / float64(p.Items-1) }
+	pay := func(state, item int) float64 {
+		if state == p.States-1 {
+			return 0.2*(1-pushed(item)) + pushed(item)
+		}
+		return 0.2 * (1 - pushed(item))
+	}
+	reward, push := make([]float64, p.States), make([]float64, p.States) // a step's means under the policy
+	items, probabilities := make([]int, p.Candidates), make([]float64, p.Candidates)
+	sets := int(math.Pow(float64(p.Items), float64(p.Candidates)))
+	for i := range p.States * sets {
+		s, rest := i/sets, i%sets
+		for j := range items {
+			items[j], rest = rest%p.Items, rest/p.Items
+		}
+		policy(probabilities, s, items)
+		for j, k := range items {
+			reward[s] += probabilities[j] / float64(sets) * pay(s, k)
+			push[s] += probabilities[j] / float64(sets) * pushed(k)
+		}
+	}
+	v, last, back := values{V: make([]float64, p.States)}, p.States-1, discount
+	if p.Episodic {
+		back = 0 // what comes after a fall does not count
+	}
+	next := func(push float64, s int) float64 {
+		return discount*push*v.V[min(s+1, last)] + back*(1-push)*v.V[0]
+	}
+	// Bellman's equation, and how the share of steps in each state moves.
+	share := slices.Repeat([]float64{1 / float64(p.States)}, p.States)
+	for range 1 << 14 {
+		moved := make([]float64, p.States)
+		for s := range p.States {
+			v.V[s] = reward[s] + next(push[s], s)
+			moved[min(s+1, last)] += share[s] * push[s]
+			moved[0] += share[s] * (1 - push[s])
+		}
+		share = moved
+	}
+	for s := range p.States {
+		v.AverageReward += share[s] * reward[s]
+		v.Q = append(v.Q, make([]float64, p.Items))
+		for k := range p.Items {
+			v.Q[s][k] = pay(s, k) + next(pushed(k), s)
+		}
+	}
+	return v
+}
+
+// standard is the default.
+var standard = envtest.Chain{States: 4, Items: 5, Candidates: 3}
 
 // Two states, two items (push 0 and 1), two candidates, discount 1/2, by hand.
 //
@@ -34,22 +128,22 @@ func near(t *testing.T, what string, got []float64, want ...float64) {
 // Uniform and episodic: V1 = 0.6 + V1/4 = 0.8, V0 = 0.1 + V1/4 = 0.3.
 func TestChainByHand(t *testing.T) {
 	p := envtest.Chain{States: 2, Items: 2, Candidates: 2}
-	uniform, optimal := p.Uniform(0.5), p.Optimal(0.5)
-	near(t, "uniform V", uniform.V, 0.45, 0.95)
-	near(t, "uniform average reward", []float64{uniform.AverageReward}, 0.35)
-	near(t, "optimal V", optimal.V, 0.6625, 1.4125)
-	near(t, "optimal Q", slices.Concat(optimal.Q...), 0.53125, 0.70625, 0.53125, 1.70625)
-	near(t, "optimal average reward", []float64{optimal.AverageReward}, 0.6125)
+	any, best := uniform(p, 0.5), optimal(p, 0.5)
+	near(t, "uniform V", any.V, 0.45, 0.95)
+	near(t, "uniform average reward", []float64{any.AverageReward}, 0.35)
+	near(t, "optimal V", best.V, 0.6625, 1.4125)
+	near(t, "optimal Q", slices.Concat(best.Q...), 0.53125, 0.70625, 0.53125, 1.70625)
+	near(t, "optimal average reward", []float64{best.AverageReward}, 0.6125)
 	p.Episodic = true
-	near(t, "uniform episodic V", p.Uniform(0.5).V, 0.3, 0.8)
+	near(t, "uniform episodic V", uniform(p, 0.5).V, 0.3, 0.8)
 }
 
 // The optimal policy is played in the environment: its rewards and the discounted
-// returns from the start have the means that Optimal says.
+// returns from the start have the means that optimal says.
 func TestChainAgainstSimulation(t *testing.T) {
 	const runs, steps, discount = 400, 300, 0.8 // 0.8^300 is lost
-	for _, p := range []envtest.Chain{{}, {Episodic: true, States: 3, Items: 4, Candidates: 2}} {
-		v, spec := p.Optimal(discount), p.Spec()
+	for _, p := range []envtest.Chain{standard, {Episodic: true, States: 3, Items: 4, Candidates: 2}} {
+		v, spec := optimal(p, discount), p.Spec()
 		seeds := make([]uint64, runs)
 		for r := range seeds {
 			seeds[r] = uint64(r)
@@ -103,8 +197,13 @@ func TestChainAgainstSimulation(t *testing.T) {
 
 // The numbers of Chain's documentation.
 func TestChainAverages(t *testing.T) {
-	p := envtest.Chain{}
-	got := []float64{p.Optimal(0.9).AverageReward, p.Optimal(0).AverageReward, p.Uniform(0.9).AverageReward}
+	best := optimal(standard, 0.9)
+	for s, q := range best.Q {
+		if !slices.IsSorted(q) {
+			t.Errorf("in state %d a larger push is not better: %v", s, q)
+		}
+	}
+	got := []float64{best.AverageReward, optimal(standard, 0).AverageReward, uniform(standard, 0.9).AverageReward}
 	for i, want := range []float64{0.45, 0.18, 0.16} {
 		if math.Abs(got[i]-want) > 0.005 {
 			t.Errorf("long-run rewards %.3f, want 0.45, 0.18, 0.16", got)
@@ -115,5 +214,4 @@ func TestChainAverages(t *testing.T) {
 			t.Errorf("%+v: no error", bad)
 		}
 	}
-	var _ envs.Problem = p
 }
