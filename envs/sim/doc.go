@@ -1,16 +1,7 @@
 // Package sim plays policies in environments and keeps the results.
 //
 // An [Experiment] is a literal that declares a comparison. Its Run method plays
-// every entry that the [Store] does not hold yet and returns the results of all:
-//
-//	results, err := sim.Experiment{
-//		Name:    "toy-linear",
-//		Problem: envs.Linear{},
-//		Entries: []sim.Entry{{Name: "random", Algorithm: baselines.Random{}}},
-//		Runs:    20,
-//		Steps:   20000,
-//		Seed:    1,
-//	}.Run(ctx, sim.Store{Dir: "results"}, sim.Options{Progress: sim.PrintProgress(os.Stderr)})
+// every entry that the [Store] does not hold yet and returns the results of all.
 //
 // A [Result] prints its summary. Reward is what the environment paid. Regret is the
 // expected one: the largest expected reward of the candidates less that of the chosen one,
@@ -19,9 +10,6 @@
 // Run r depends on the experiment and on r alone. Workers, stacks and shards
 // ([Options]) never change a curve by a bit, if problem and algorithm keep the
 // contract of package envs and one build of the program plays on one backend.
-// GOEXPERIMENT=simd, with which Go 1.26 can build programs for amd64, changes the last
-// bits of what networks compute, and the speed: a step of music, with networks of 60
-// and 20 units, took 19 ms in place of 34, and the toy problems as long as before.
 //
 // # Stored results
 //

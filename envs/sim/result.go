@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -91,8 +92,6 @@ func Interval95(x []float64) (mean, low, high float64) {
 	return mean, mean - half, mean + half
 }
 
-const magic, columns, ending = "# contextrec result: 3", "run,step,reward,regret", "# end: "
-
 // keys are those of the header lines. The first 7 are settings.
 var keys = [...]string{"experiment", "entry", "problem", "algorithm", "runs", "steps", "seed", "version", "backend", "check"}
 
@@ -105,11 +104,11 @@ func (r *Result) values() []string {
 // curves of the others are nil.
 func (r *Result) format() []byte {
 	var b bytes.Buffer
-	b.WriteString(magic + "\n")
+	b.WriteString("# contextrec result: 3\n")
 	for i, value := range r.values() {
 		fmt.Fprintf(&b, "# %s: %s\n", keys[i], value)
 	}
-	b.WriteString(columns + "\n")
+	b.WriteString("run,step,reward,regret\n")
 	rows := 0
 	for run, rewards := range r.Reward {
 		for k, reward := range rewards {
@@ -121,9 +120,11 @@ func (r *Result) format() []byte {
 			rows++
 		}
 	}
-	fmt.Fprintf(&b, "%s%d rows, sha256 %x\n", ending, rows, sha256.Sum256(b.Bytes()))
+	fmt.Fprintf(&b, "# end: %d rows, sha256 %x\n", rows, sha256.Sum256(b.Bytes()))
 	return b.Bytes()
 }
+
+var errDamaged = errors.New("it is no result file of this version, or it is damaged or cut off")
 
 // parse reads the file of a result, or of a part if it need not be complete. It accepts a
 // text only if format makes the same bytes of it: what is no number, say, is parsed as
@@ -131,11 +132,8 @@ func (r *Result) format() []byte {
 func parse(text []byte, complete bool) (*Result, error) {
 	lines := strings.Split(string(text), "\n")
 	first, end := len(keys)+2, len(lines)-2 // of the rows
-	if lines[0] != magic {
-		return nil, fmt.Errorf("line 1: not a result file: want %q", magic)
-	}
-	if end < first || !strings.HasPrefix(lines[end], ending) {
-		return nil, fmt.Errorf("line %d: the file is cut off: want %q at its end", len(lines), ending+"...")
+	if end <= first {
+		return nil, errDamaged
 	}
 	v := make([]string, len(keys))
 	for i, key := range keys {
@@ -146,37 +144,29 @@ func parse(text []byte, complete bool) (*Result, error) {
 	r.Steps, _ = strconv.Atoi(v[5])
 	r.Seed, _ = strconv.ParseUint(v[6], 10, 64)
 	if r.Runs < 1 || r.Runs > maxRuns || r.Steps < 1 || r.Steps > maxSteps {
-		return nil, fmt.Errorf("lines 6 and 7: %q runs of %q steps are out of bounds", v[4], v[5])
+		return nil, errDamaged
 	}
 	r.Checkpoints, r.Reward = Checkpoints(r.Steps), make([][]float64, r.Runs)
 	regrets := make([][]float64, r.Runs)
-	for i := first; i < end; i++ {
-		cells := strings.Split(lines[i], ",")
+	for _, line := range lines[first:end] {
+		cells := strings.Split(line, ",")
 		run, _ := strconv.Atoi(cells[0])
 		if len(cells) != 4 || run < 0 || run >= r.Runs {
-			return nil, fmt.Errorf("line %d: %.40q is no row of runs 0 to %d", i+1, lines[i], r.Runs-1)
+			return nil, errDamaged
 		}
 		reward, _ := strconv.ParseFloat(cells[2], 64)
-		regret, err := strconv.ParseFloat(cells[3], 64)
-		if !finite(reward) || !finite(regret) {
-			return nil, fmt.Errorf("line %d: the reward is %v and the regret %v", i+1, reward, regret)
-		}
-		if r.Reward[run] = append(r.Reward[run], reward); err == nil {
+		r.Reward[run] = append(r.Reward[run], reward)
+		if regret, err := strconv.ParseFloat(cells[3], 64); err == nil {
 			regrets[run], r.Regret = append(regrets[run], regret), regrets
 		}
 	}
-	n := len(r.Checkpoints)
 	for run, x := range r.Reward {
-		if end == first || len(x) > 0 && len(x) != n || r.Regret != nil && len(regrets[run]) != len(x) {
-			return nil, fmt.Errorf("run %d has %d rewards and %d regrets, want %d numbers", run, len(x), len(regrets[run]), n)
+		if x != nil && len(x) != len(r.Checkpoints) || r.Regret != nil && len(regrets[run]) != len(x) {
+			return nil, errDamaged
 		}
 	}
-	if same := r.format(); !bytes.Equal(text, same) {
-		at := 0
-		for at < min(len(text), len(same)) && text[at] == same[at] {
-			at++
-		}
-		return nil, fmt.Errorf("line %d: the file is damaged", bytes.Count(text[:at], []byte("\n"))+1)
+	if !bytes.Equal(text, r.format()) {
+		return nil, errDamaged
 	}
 	if complete && !r.complete() {
 		return nil, fmt.Errorf("%d of %d runs are there", len(r.there()), r.Runs)

@@ -46,7 +46,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	s.Stack = cmp.Or(opt.Stack, min((s.share.n-1)/(len(e.Entries)*workers)+1, 5))
 	s.Version, s.Backend = strings.Join(strings.Fields(opt.Version), " "), strings.Join(strings.Fields(opt.Backend), " ")
 	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(s.share.n) * int64(e.Steps)}
-	s.check = s.problemCheck(running)
+	s.check = problemCheck(running, e)
 	jobs := make([]*job, len(e.Entries))
 	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, i) })
 	if running.Err() == nil && (opt.Fresh || s.status.Stale != nil) {
@@ -218,9 +218,8 @@ func (j *job) fail(err error) {
 func (j *job) look() error {
 	folder := j.parts(&j.result)
 	files, _ := os.ReadDir(folder) // most often there is no such folder
-	replay := true                 // one of an entry, another in each shard: what is there has come of one code
-	for i := range files {
-		file := files[(i+j.Shard)%len(files)]
+	replay := true                 // one of an entry: what is there has come of one code
+	for _, file := range files {
 		if filepath.Ext(file.Name()) != partExt || j.result.complete() {
 			continue
 		}
@@ -272,17 +271,18 @@ func (j *job) add(part *Result) {
 // largest number another processor's rounding may make.
 const replayed, checked, tolerance = 100, 10_000, 1e-5
 
-// problemCheck is the Check of results that are played now; "" where the problem fails.
-func (s *session) problemCheck(ctx context.Context) string {
-	j := &job{session: &session{Experiment: s.Experiment}, ctx: ctx, entry: Entry{Algorithm: inTurn{}}} // without Options.Player
-	steps := min(s.Steps, checked)
-	curves := NewCurves(1, []int{steps})
-	if j.simulate(runs{0, 1}, steps, curves, curves.Record) != nil {
-		return "" // the entries tell the error
+// problemCheck is the Check of results that are played now; "" where the problem fails,
+// of which the entries tell the error.
+func problemCheck(ctx context.Context, e Experiment) (check string) {
+	defer func() { recover() }()
+	steps := min(e.Steps, checked)
+	c := NewCurves(1, []int{steps})
+	if PlayRuns(ctx, e.Problem, e.ProblemSeeds(0, 1), inTurn{}, make([]uint64, 1), steps, c.Record) != nil {
+		return ""
 	}
-	check := fmt.Sprintf("reward %.6g", curves.Reward[0][0])
-	if curves.Regret != nil {
-		check += fmt.Sprintf(", regret %.6g", curves.Regret[0][0])
+	check = fmt.Sprintf("reward %.6g", c.Reward[0][0])
+	if c.Regret != nil {
+		check += fmt.Sprintf(", regret %.6g", c.Regret[0][0])
 	}
 	return check
 }

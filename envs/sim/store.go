@@ -20,7 +20,7 @@ import (
 //
 // and the parts of one that is not finished beside it in a folder that ends in
 // ".parts", as runs-<first>-<last>.part. Files that are damaged, or hold something else
-// than their name says, are errors that name file and line, and are not overwritten. The
+// than their name says, are errors that name the file, and are not overwritten. The
 // file of a result is text:
 //
 //	# contextrec result: 3
@@ -42,7 +42,7 @@ import (
 // Reward and regret are cumulated, in the shortest form that reads back as the
 // same float64; regret is empty where there is no Oracle. The last line has the
 // number of rows and the hash of all bytes before it. Anything else, down to one
-// changed bit or a missing last line, is an error that names the line.
+// changed bit or a missing last line, is an error.
 type Store struct{ Dir string }
 
 // Load returns the result of one entry of an experiment as it is stored; Run also
