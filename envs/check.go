@@ -71,10 +71,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 	case typical > far || typical < 1./far:
 		warn("rewards are of the size %.3g, and default settings are for about 1: divide them by it", typical)
 	}
-	groups := make([][]string, 4)
-	add := func(group int, format string, args ...any) {
-		groups[group] = append(groups[group], fmt.Sprintf(format, args...))
-	}
+	var groups [4][]string
 	for j := range features {
 		name := fmt.Sprint(j)
 		if j < len(names) {
@@ -82,14 +79,14 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 		}
 		typical, largest := features[j].typical()
 		if features[j].constant && j >= spec.State {
-			add(0, "%s", name)
+			groups[0] = append(groups[0], name)
 		} else if same[j] && j >= spec.State && single < sets {
-			add(1, "%s", name)
+			groups[1] = append(groups[1], name)
 		}
 		if largest > outlier*typical {
-			add(2, "%s (up to %.3g, where %.3g is typical)", name, largest, typical)
+			groups[2] = append(groups[2], fmt.Sprintf("%s (up to %.3g, where %.3g is typical)", name, largest, typical))
 		} else if typical > far || typical < 1./far && typical > 0 {
-			add(3, "%s (%.3g)", name, typical)
+			groups[3] = append(groups[3], fmt.Sprintf("%s (%.3g)", name, typical))
 		}
 	}
 	for i, text := range []string{

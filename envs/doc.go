@@ -42,8 +42,7 @@
 //
 // A bandit takes a struct with the settings, its Spec, and a New: see FromLaw. A
 // problem with states implements Environment, as envtest.Chain does. Package
-// envtest tests both, and Check warns of what cannot be learned from, such as a
-// feature of 1e20 or rewards of 1e-3.
+// envtest tests both, and Check warns of what cannot be learned from.
 //
 // # Panics and errors
 //

@@ -64,28 +64,29 @@ func (o Observation) Context(run, candidate int) []float32 {
 // Check panics, naming the numbers, unless the observation has that many runs
 // and that shape. A policy calls it first in Act.
 func (o Observation) Check(spec Spec, runs int) {
-	switch {
-	case o.Runs != runs:
-		panic(fmt.Sprintf("envs: observation of %d runs, want %d", o.Runs, runs))
-	case o.Candidates != spec.Candidates:
-		panic(fmt.Sprintf("envs: observation of %d candidates, want %d", o.Candidates, spec.Candidates))
-	case o.Dim != spec.Dim:
-		panic(fmt.Sprintf("envs: observation of %d features, want %d", o.Dim, spec.Dim))
-	case len(o.Contexts) != o.Runs*o.Candidates*o.Dim:
-		panic(fmt.Sprintf("envs: observation has %d context values, want %d x %d x %d",
-			len(o.Contexts), o.Runs, o.Candidates, o.Dim))
-	case o.Sizes != nil && len(o.Sizes) != runs:
-		panic(fmt.Sprintf("envs: observation has %d sizes, want %d", len(o.Sizes), runs))
-	case o.Session != nil && len(o.Session) != runs:
-		panic(fmt.Sprintf("envs: observation has %d sessions, want %d", len(o.Session), runs))
-	case o.Codes != nil && (len(o.Codes.Items) != runs*o.Candidates || len(o.Codes.State)%runs != 0):
-		panic(fmt.Sprintf("envs: observation has %d item codes and %d state codes, want %d and as many for each of %d runs",
-			len(o.Codes.Items), len(o.Codes.State), runs*o.Candidates, runs))
+	want(o.Runs, "runs of an observation", runs)
+	want(o.Candidates, "candidates of an observation", spec.Candidates)
+	want(o.Dim, "features of an observation", spec.Dim)
+	want(len(o.Contexts), "context values of an observation", runs*o.Candidates*o.Dim)
+	if o.Sizes != nil {
+		want(len(o.Sizes), "sizes of an observation", runs)
+	}
+	if o.Session != nil {
+		want(len(o.Session), "sessions of an observation", runs)
+	}
+	if o.Codes != nil {
+		want(len(o.Codes.Items), "item codes of an observation", runs*o.Candidates)
 	}
 	for r, size := range o.Sizes {
 		if size < 1 || int(size) > o.Candidates {
 			panic(fmt.Sprintf("envs: set of run %d has %d candidates, want 1 to %d", r, size, o.Candidates))
 		}
+	}
+}
+
+func want(got int, of string, wanted int) {
+	if got != wanted {
+		panic(fmt.Sprintf("envs: %d %s, want %d", got, of, wanted))
 	}
 }
 
@@ -124,25 +125,20 @@ type Transition struct {
 // and that shape. A policy calls it first in Update.
 func (t Transition) Check(spec Spec, runs int) {
 	t.Observation.Check(spec, runs)
-	if len(t.Reward) != runs || t.Discount != nil && len(t.Discount) != runs {
-		panic(fmt.Sprintf("envs: transition has %d rewards and %d discounts, want %d", len(t.Reward), len(t.Discount), runs))
+	want(len(t.Reward), "rewards of a transition", runs)
+	if t.Discount != nil {
+		want(len(t.Discount), "discounts of a transition", runs)
 	}
 	CheckActions(t.Actions, t.Observation)
 }
 
 // CheckResults panics unless there is room for as many results as a call writes.
-func CheckResults(room, want int) {
-	if room != want {
-		panic(fmt.Sprintf("envs: got room for %d results, want %d", room, want))
-	}
-}
+func CheckResults(room, results int) { want(room, "places for results", results) }
 
 // CheckActions panics unless there is an action for each run, and each is the
 // index of a candidate.
 func CheckActions(actions []int, obs Observation) {
-	if len(actions) != obs.Runs {
-		panic(fmt.Sprintf("envs: %d actions, want %d", len(actions), obs.Runs))
-	}
+	want(len(actions), "actions", obs.Runs)
 	for r, a := range actions {
 		if a < 0 || a >= obs.Size(r) {
 			panic(fmt.Sprintf("envs: action %d of run %d, want 0 to %d", a, r, obs.Size(r)-1))

@@ -49,10 +49,6 @@ func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment,
 	if len(seeds) == 0 {
 		return nil, errors.New("envs: no seeds, want one a run")
 	}
-	if size := len(seeds) * spec.Candidates * spec.Dim; size > maxValues {
-		return nil, fmt.Errorf("envs: %d runs of %d candidates with %d features are more than %d context values",
-			len(seeds), spec.Candidates, spec.Dim, maxValues)
-	}
 	b := &bandit{spec: spec, reward: make([]float32, len(seeds)), luck: rand.NewPCG(0, 0)}
 	for _, o := range []*Observation{&b.now, &b.previous} {
 		*o = Observation{
@@ -70,8 +66,6 @@ func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment,
 	}
 	return b, b.next()
 }
-
-const maxValues = 1 << 30 // context values of all runs: 4 GiB
 
 // bandit is the environment of FromLaw. Two observations take turns, so that
 // the one that was decided on is still there when its outcome is.
@@ -139,9 +133,7 @@ func (b *bandit) Step(actions []int) (Outcome, error) {
 // ExpectedRewards implements Oracle.
 func (b *bandit) ExpectedRewards(dst []float64) {
 	m := b.spec.Candidates
-	if len(dst) != len(b.runs)*m {
-		panic(fmt.Sprintf("envs: %d expected rewards, want %d runs x %d candidates", len(dst), len(b.runs), m))
-	}
+	CheckResults(len(dst), len(b.runs)*m)
 	for i := range dst {
 		dst[i] = math.NaN()
 		if r := i / m; i%m < b.now.Size(r) {

@@ -43,31 +43,33 @@ func WriteState(w io.Writer, declaration Algorithm, spec Spec, runs int, state a
 // ReadState reads what WriteState wrote into state, a pointer to an empty struct
 // of the same type, for a policy's Load. It is an error when the file is no saved
 // policy, is damaged, or was made by another declaration.
-func ReadState(r io.Reader, declaration Algorithm, spec Spec, runs int, state any) error {
-	want, err := stateHeader(declaration, spec, runs)
-	file, err2 := io.ReadAll(r)
-	if err := errors.Join(err, err2); err != nil {
-		return fmt.Errorf("envs: loading a policy: %w", err)
+func ReadState(r io.Reader, declaration Algorithm, spec Spec, runs int, state any) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("envs: loading a policy: %w", err)
+		}
+	}()
+	file, err := io.ReadAll(r)
+	if err != nil {
+		return err
 	}
 	body, ok := bytes.CutPrefix(file, []byte(stateMagic))
 	if !ok {
-		return errors.New("envs: loading a policy: the file is no saved policy of this version")
+		return errors.New("the file is no saved policy of this version")
 	}
 	if len(body) < sha256.Size || sha256.Sum256(body[sha256.Size:]) != [sha256.Size]byte(body) {
-		return errors.New("envs: loading a policy: the file is damaged")
+		return errors.New("the file is damaged")
 	}
 	decoder := gob.NewDecoder(bytes.NewReader(body[sha256.Size:]))
 	var header string
-	if err = decoder.Decode(&header); err == nil {
-		if header != want {
-			return fmt.Errorf("envs: loading a policy: the file has %s, want %s", header, want)
-		}
-		err = decoder.Decode(state)
+	want, err := stateHeader(declaration, spec, runs)
+	if err = errors.Join(err, decoder.Decode(&header)); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("envs: loading a policy: %w", err)
+	if header != want {
+		return fmt.Errorf("the file has %s, want %s", header, want)
 	}
-	return nil
+	return decoder.Decode(state)
 }
 
 // stateHeader says in one line what made a policy.

@@ -108,7 +108,7 @@ func (c problemChecks) oracle() {
 	bound := 6*math.Sqrt(squares) + 1e-6*size
 	want(math.Abs(sum) <= bound, "rewards less their expectations sum to %.4g, more than 6 standard errors (%.4g)", sum, bound)
 	g.same(play(dice{}, c.p, seeds(20), problemSteps), 0)
-	refuses("ExpectedRewards", 20*m-1, m, func() { oracle.ExpectedRewards(expected[1:]) })
+	refuses("ExpectedRewards", 20*m-1, 20*m, func() { oracle.ExpectedRewards(expected[1:]) })
 }
 
 func (c problemChecks) refusals() {

@@ -2,11 +2,14 @@ package kkbox
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/contextrec/contextrec/envs/sim"
 )
 
 // cacheFile is what Read leaves in the folder of the data. It may be removed at any time.
@@ -39,18 +42,12 @@ func loadCache(folder, key string) *Dataset {
 	return data
 }
 
-// keepCache writes the cache under a temporary name and renames it when it is
-// whole: no program reads half of one.
+// keepCache writes the cache in one go: no program reads half of one.
 func keepCache(folder, key string, data *Dataset) error {
-	f, err := os.CreateTemp(folder, "."+cacheFile+"-*")
-	if err != nil {
+	var b bytes.Buffer
+	encoder := gob.NewEncoder(&b)
+	if err := errors.Join(encoder.Encode(key), encoder.Encode(data)); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails once the file has its name
-	w := bufio.NewWriterSize(f, 1<<20)
-	encoder := gob.NewEncoder(w)
-	if err := errors.Join(encoder.Encode(key), encoder.Encode(data), w.Flush(), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(folder, cacheFile))
+	return sim.WriteFile(filepath.Join(folder, cacheFile), b.Bytes())
 }

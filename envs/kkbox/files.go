@@ -39,23 +39,20 @@ func (s *source) path() string {
 // locate finds a file of a folder as X.csv, as X.csv in a folder X.csv, as
 // X.csv.7z, or in a zip file, either way.
 func locate(folder, name string) (*source, error) {
-	found := func(form, inner string) (*source, error) {
+	found := func(form, inner string) *source {
 		outer := filepath.Join(folder, form)
 		info, err := os.Stat(outer)
 		if err != nil || !info.Mode().IsRegular() {
-			return nil, err
+			return nil
 		}
-		return &source{name, outer, inner, info.Size(), info.ModTime()}, nil
+		return &source{name, outer, inner, info.Size(), info.ModTime()}
 	}
 	for _, form := range []string{name, filepath.Join(name, name), name + ".7z"} {
-		if s, _ := found(form, ""); s != nil {
+		if s := found(form, ""); s != nil {
 			return s, nil
 		}
 	}
-	zips, err := fs.Glob(os.DirFS(folder), "*.zip")
-	if err != nil {
-		return nil, err
-	}
+	zips, _ := fs.Glob(os.DirFS(folder), "*.zip")
 	for _, outer := range zips {
 		z, err := zip.OpenReader(filepath.Join(folder, outer))
 		if err != nil {
@@ -64,49 +61,50 @@ func locate(folder, name string) (*source, error) {
 		z.Close()
 		for _, f := range z.File {
 			if base := path.Base(f.Name); base == name && f.Mode().IsRegular() || base == name+".7z" {
-				return found(outer, f.Name)
+				return found(outer, f.Name), nil
 			}
 		}
 	}
 	return nil, fmt.Errorf("%s: %w: looked for it as %s, %s/%s, %s.7z, and in %d zip files", name, fs.ErrNotExist, name, name, name, name, len(zips))
 }
 
-// open returns the text of the file, and what is to be closed with it, the last first, in any case.
-func (s *source) open(unpacker Unpacker) (text io.Reader, closers []io.Closer, err error) {
-	file, err := os.Open(s.outer)
+// open calls read with the text of the file.
+func (s *source) open(unpacker Unpacker, read func(text io.Reader) error) error {
+	outer, err := os.Open(s.outer)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	closers = append(closers, file)
-	text = file
-	var archive io.ReaderAt = file
-	size := s.size
+	defer outer.Close()
+	var file fs.File = outer
 	if s.inner != "" {
-		z, err := zip.NewReader(file, s.size)
+		z, err := zip.NewReader(outer, s.size)
 		if err != nil {
-			return nil, closers, err
+			return err
 		}
-		member, err := z.Open(s.inner)
-		if err != nil {
-			return nil, closers, err
+		if file, err = z.Open(s.inner); err != nil {
+			return err
 		}
-		text, closers = member, append(closers, member)
+		defer file.Close()
 	}
-	switch {
-	case !strings.HasSuffix(s.path(), ".7z"):
-		return text, closers, nil
-	case unpacker == nil:
-		return nil, closers, errors.New("is a 7z archive, and there is no Unpacker: use that of envs/kkbox/sevenzip, or unpack the file with 7-Zip")
-	case s.inner != "": // archives are read at any place
-		all, err := io.ReadAll(text)
+	if !strings.HasSuffix(s.path(), ".7z") {
+		return read(file)
+	}
+	if unpacker == nil {
+		return errors.New("is a 7z archive, and there is no Unpacker: use that of envs/kkbox/sevenzip, or unpack the file with 7-Zip")
+	}
+	archive, anywhere := file.(io.ReaderAt)
+	size := s.size
+	if !anywhere { // it is in a zip file
+		all, err := io.ReadAll(file)
 		if err != nil {
-			return nil, closers, err
+			return err
 		}
 		archive, size = bytes.NewReader(all), int64(len(all))
 	}
 	unpacked, err := unpacker.Unpack(archive, size, s.name)
 	if err != nil {
-		return nil, closers, err
+		return err
 	}
-	return unpacked, append(closers, unpacked), nil
+	defer unpacked.Close()
+	return read(unpacked)
 }

@@ -201,9 +201,7 @@ type knownMusic struct{ *music }
 // ExpectedRewards implements envs.Oracle, see MusicStateless.
 func (m knownMusic) ExpectedRewards(dst []float64) {
 	items := m.Observe().Codes.Items
-	if len(dst) != len(items) {
-		panic(fmt.Sprintf("kkbox: got %d places for expected rewards, want %d x %d", len(dst), len(m.draws), m.Observe().Candidates))
-	}
+	envs.CheckResults(len(dst), len(items))
 	for i, row := range items {
 		dst[i] = float64(m.table.data.Probability[row])
 	}

@@ -2,8 +2,6 @@ package kkbox
 
 import (
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -21,43 +19,38 @@ type ProbabilityOracle struct{}
 
 // New implements envs.Algorithm.
 func (a LabelOracle) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	return newOracle(a, spec, seeds, func(d *Dataset, row int32) float32 { return float32(d.Target[row]) })
+	return newOracle(spec, seeds, func(d *Dataset, row int32) float32 { return float32(d.Target[row]) }, false)
 }
 
 // New implements envs.Algorithm.
 func (a ProbabilityOracle) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	return newOracle(a, spec, seeds, func(d *Dataset, row int32) float32 { return d.Probability[row] })
+	return newOracle(spec, seeds, func(d *Dataset, row int32) float32 { return d.Probability[row] }, true)
 }
 
 // oracle takes the candidate whose row scores highest.
 type oracle struct {
-	algorithm envs.Algorithm
 	spec      envs.Spec
 	runs      int
 	score     func(d *Dataset, row int32) float32
+	synthetic bool // it plays on synthetic data only
 }
 
-func newOracle(a envs.Algorithm, spec envs.Spec, seeds []uint64, score func(*Dataset, int32) float32) (envs.Policy, error) {
+func newOracle(spec envs.Spec, seeds []uint64, score func(*Dataset, int32) float32, synthetic bool) (envs.Policy, error) {
 	if len(seeds) == 0 {
 		return nil, errors.New("kkbox: no seeds, want one a run")
 	}
-	if err := spec.Validate(); err != nil {
-		return nil, err
-	}
-	return &oracle{a, spec, len(seeds), score}, nil
+	return &oracle{spec, len(seeds), score, synthetic}, spec.Validate()
 }
 
 func (p *oracle) Act(dst []int, obs envs.Observation) error {
 	obs.Check(p.spec, p.runs)
-	if len(dst) != p.runs {
-		panic(fmt.Sprintf("kkbox: got %d places for actions, want %d", len(dst), p.runs))
-	}
+	envs.CheckResults(len(dst), p.runs)
 	var table *songTable
 	if obs.Codes != nil {
 		table, _ = obs.Codes.Table.(*songTable)
 	}
-	if _, needs := p.algorithm.(ProbabilityOracle); table == nil || needs && table.data.Probability == nil {
-		return fmt.Errorf("kkbox: %T plays the music problems only, and ProbabilityOracle on synthetic data only", p.algorithm)
+	if table == nil || p.synthetic && table.data.Probability == nil {
+		return errors.New("kkbox: LabelOracle plays the music problems only, and ProbabilityOracle on synthetic data only")
 	}
 	for r := range dst {
 		items := obs.Codes.Items[r*obs.Candidates:][:obs.Size(r)]
@@ -74,15 +67,4 @@ func (p *oracle) Act(dst []int, obs envs.Observation) error {
 func (p *oracle) Update(tr envs.Transition) error {
 	tr.Check(p.spec, p.runs)
 	return tr.Finite()
-}
-
-// Save implements envs.Saver.
-func (p *oracle) Save(w io.Writer) error {
-	return envs.WriteState(w, p.algorithm, p.spec, p.runs, true)
-}
-
-// Load implements envs.Saver.
-func (p *oracle) Load(r io.Reader) error {
-	var nothing bool
-	return envs.ReadState(r, p.algorithm, p.spec, p.runs, &nothing)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"strconv"
@@ -61,16 +62,13 @@ type reading struct {
 
 // file reads a file and notes what it has.
 func (r *reading) file(s *source, u Unpacker, read func(t *table) error) error {
-	text, closers, err := s.open(u)
-	for _, c := range closers {
-		defer c.Close()
-	}
+	t := &table{}
+	err := s.open(u, func(text io.Reader) error {
+		t.text = bufio.NewReaderSize(text, 1<<16)
+		return read(t)
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.path(), err)
-	}
-	t := &table{path: s.path(), text: bufio.NewReaderSize(text, 1<<16)}
-	if err := read(t); err != nil {
-		return err
 	}
 	note := func(n int, format string) {
 		if n > 0 {
@@ -133,7 +131,7 @@ func (r *reading) train(t *table) error {
 		return nil
 	})
 	if err == nil && t.rows == 0 {
-		return fmt.Errorf("%s: has no rows", t.path)
+		return errors.New("has no rows")
 	}
 	d.Notes = append(d.Notes, fmt.Sprintf("the mean of the target is %.4f, where the data of the challenge has 0.5035", float64(sum)/float64(t.rows)))
 	return err

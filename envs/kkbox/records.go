@@ -17,7 +17,6 @@ const maxLines = 16
 
 // table reads the records of a CSV file, line by line.
 type table struct {
-	path  string
 	text  *bufio.Reader
 	ahead []string // lines read before their turn
 	line  int      // number of the current line
@@ -43,11 +42,11 @@ func (t *table) readLine() (string, error) {
 // each calls f with the values of the columns of every record, found by their
 // names in the header: "" where a record is too short. It leaves out, and counts,
 // records without any value and a last one that is cut off: which is too short, or
-// has neither a last value nor a line end. An error names file, line and column.
+// has neither a last value nor a line end. An error names line and column.
 func (t *table) each(columns []string, f func(values []string) error) error {
 	switch start, _ := t.text.Peek(3); {
 	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.Contains(start, []byte{0}):
-		return fmt.Errorf("%s: is UTF-16, want UTF-8: convert it with iconv -f UTF-16 -t UTF-8", t.path)
+		return errors.New("is UTF-16, want UTF-8: convert it with iconv -f UTF-16 -t UTF-8")
 	case string(start) == "\ufeff": // a byte order mark
 		t.text.Discard(len(start))
 	}
@@ -81,7 +80,7 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 		case strings.TrimSpace(strings.Join(record, "")) == "":
 			t.empty++
 			continue
-		case len(record) < t.width && t.ended(), !whole && record[len(record)-1] == "":
+		case t.cutOff, len(record) < t.width && t.ended(), !whole && record[len(record)-1] == "":
 			t.cutOff = true
 			return nil
 		case len(record) != t.width:
@@ -135,11 +134,13 @@ func (t *table) next() (record []string, whole bool, err error) {
 		return record, whole, nil
 	}
 	// Where the line alone makes no record of the header's width, lines after it
-	// may belong to it. If they do not, its quotes are taken as they stand.
+	// may belong to it. If they do not, its quotes are taken as they stand, or the
+	// file was cut off within them.
+	ended := false
 	for k := range maxLines {
 		if k == len(t.ahead) {
 			next, err := t.readLine()
-			if err != nil {
+			if ended = err != nil; ended {
 				break
 			}
 			t.ahead = append(t.ahead, next)
@@ -150,7 +151,9 @@ func (t *table) next() (record []string, whole bool, err error) {
 			return record, strings.HasSuffix(line, "\n"), nil
 		}
 	}
-	if record = strings.Split(bare, ","); len(record) >= t.width || !t.ended() {
+	record = strings.Split(bare, ",")
+	isRecord := func(line string) bool { return strings.Count(line, ",") == t.width-1 }
+	if t.cutOff = ended && !isRecord(bare) && !slices.ContainsFunc(t.ahead, isRecord); !t.cutOff {
 		t.stray++
 	}
 	return record, whole, nil
@@ -161,5 +164,5 @@ func (t *table) wrong(column string, err error) error {
 	if column != "" {
 		column = " column " + column + ":"
 	}
-	return fmt.Errorf("%s: line %d:%s %w", t.path, t.line, column, err)
+	return fmt.Errorf("line %d:%s %w", t.line, column, err)
 }
