@@ -31,9 +31,8 @@ func TestLinUCBByHand(t *testing.T) {
 	want(0.5+0.5*math.Sqrt(0.5), 2.4+0.5*math.Sqrt(4./5))
 }
 
-// TestLinUCBDrift compares 20,479 Sherman-Morrison updates with one direct
-// solution, also where the prior is so weak that the first updates cancel seven
-// digits.
+// TestLinUCBDrift compares 20,479 updates with one direct solution, also where the
+// prior is so weak that it is lost in seven digits.
 func TestLinUCBDrift(t *testing.T) {
 	const alpha = 1e3 // makes widths count for more than estimates
 	problem := envs.Linear{Dim: 10}
@@ -44,7 +43,6 @@ func TestLinUCBDrift(t *testing.T) {
 		for n := 1; n < 20*1024; n++ {
 			tr := step(t, env, p, actions)
 			reference.add(tr.Context(0, actions[0]), tr.Reward[0])
-			// The longest times without a refresh: 511 and 1,023 updates.
 			if n != 1023 && n != 20*1024-1 {
 				continue
 			}
@@ -60,9 +58,8 @@ func TestLinUCBDrift(t *testing.T) {
 	}
 }
 
-// TestLinUCBManyFeatures compares the first steps of a model whose inverse is not
-// recomputed in them with the dual form, which needs no N by N matrix: with the
-// contexts as rows of X, θ = Xᵀ(XXᵀ + Ridge·I)⁻¹r.
+// TestLinUCBManyFeatures compares the first steps of a large model with the dual
+// form, which needs no N by N matrix: with the contexts as rows of X, θ = Xᵀ(XXᵀ + Ridge·I)⁻¹r.
 func TestLinUCBManyFeatures(t *testing.T) {
 	const dim, steps = 1025, 40
 	for _, ridge := range []float64{1, 1e-7} {

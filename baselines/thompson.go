@@ -3,7 +3,6 @@ package baselines
 import (
 	"cmp"
 	"encoding/json"
-	"math/rand/v2"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -34,8 +33,8 @@ func (a LinearThompson) withDefaults() LinearThompson {
 func (a LinearThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	err := cmp.Or(check("Scale", a.Scale, NoExploration), check("Ridge", a.Ridge, 0))
-	return newPolicy(a, err, spec, seeds, features(spec, a.Intercept), a.Scale, func(n int) *linearThompson {
-		return &linearThompson{scale: max(a.Scale, 0), Factor: newFactor(n, a.Ridge), Target: make([]float64, n), Theta: make([]float64, n)}
+	return newPolicy(a, err, spec, seeds, features(spec, a.Intercept), a.Scale, func(n int) *linear {
+		return newLinear(n, 0, max(a.Scale, 0), a.Ridge)
 	})
 }
 
@@ -44,26 +43,6 @@ func (a LinearThompson) MarshalJSON() ([]byte, error) {
 	type plain LinearThompson
 	return json.Marshal(plain(a.withDefaults()))
 }
-
-type linearThompson struct {
-	scale  float64
-	Factor factor
-	Target []float64 // U⁻ᵀ Σ r_s c_s, [N]
-	Theta  []float64 // θ̂, [N]
-}
-
-func (m *linearThompson) score(dst, features []float64, rng *rand.Rand) {
-	m.Factor.score(dst, features, m.Theta, m.scale, rng)
-}
-
-func (m *linearThompson) learn(_ int, x []float64, reward float64) error {
-	m.Factor.rotate(x, m.Target, reward)
-	copy(m.Theta, m.Target)
-	m.Factor.solveUpper(m.Theta)
-	return nil
-}
-
-func (m *linearThompson) estimate() []float64 { return m.Theta }
 
 // LogisticThompson is Thompson sampling with a logistic model and the Laplace approximation of its
 // posterior (Chapelle and Li 2011, section 4). With the chosen contexts c_s and their rewards r_s

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/contextrec/contextrec/envs"
 )
 
@@ -15,9 +13,8 @@ import (
 //
 //	A = Ridge·I + Σ c_s c_sᵀ,  θ = A⁻¹ Σ r_s c_s,  score(c) = θ·c + Alpha·sqrt(cᵀA⁻¹c)
 //
-// A⁻¹ is kept by Sherman-Morrison updates and recomputed from A by Cholesky after 1, 2, 4, ...,
-// 1024 steps and every 1024 steps from there - with N > 1024 features, after every N steps - so
-// rounding cannot build up. A step costs O(M·N²) time, a run 16·N² bytes.
+// Givens rotations bring a step into the triangular factor of A, so rounding cannot build up. A step
+// costs O(M·N²) time, a run 8·N² bytes.
 type LinUCB struct {
 	Alpha     float64 // width of the confidence bound; default 1, NoExploration for 0
 	Ridge     float64 // regularisation, the precision of the prior; default 1
@@ -33,8 +30,8 @@ func (a LinUCB) withDefaults() LinUCB {
 func (a LinUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	err := cmp.Or(check("Alpha", a.Alpha, NoExploration), check("Ridge", a.Ridge, 0))
-	return newPolicy(a, err, spec, seeds, features(spec, a.Intercept), 0, func(n int) *linUCB {
-		return &linUCB{alpha: max(a.Alpha, 0), Design: newDesign(n, a.Ridge), Theta: make([]float64, n)}
+	return newPolicy(a, err, spec, seeds, features(spec, a.Intercept), 0, func(n int) *linear {
+		return newLinear(n, max(a.Alpha, 0), 0, a.Ridge)
 	})
 }
 
@@ -44,27 +41,31 @@ func (a LinUCB) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(a.withDefaults()))
 }
 
-type linUCB struct {
-	alpha  float64
-	Design design
-	Theta  []float64 // [N]
+// linear is ridge regression of one run, of LinUCB and of LinearThompson.
+type linear struct {
+	alpha, scale float64 // of confidence bounds, of draws; 0: none
+	Factor       factor
+	Target       []float64 // U⁻ᵀ Σ r_s c_s, [N]
+	Theta        []float64 // θ̂, [N]
 }
 
-func (m *linUCB) score(dst, features []float64, _ *rand.Rand) {
-	dotRows(dst, features, m.Theta)
-	m.Design.addWidths(dst, features, m.alpha)
+func newLinear(n int, alpha, scale, ridge float64) *linear {
+	return &linear{alpha, scale, newFactor(n, ridge), make([]float64, n), make([]float64, n)}
 }
 
-func (m *linUCB) learn(step int, x []float64, reward float64) error {
-	if err := m.Design.add(step, x); err != nil {
-		return err
-	}
-	// Recursive least squares: the step of θ is the new A⁻¹x times the error of the prediction.
-	floats.AddScaled(m.Theta, reward-floats.Dot(m.Theta, x), m.Design.gain)
+func (m *linear) score(dst, features []float64, rng *rand.Rand) {
+	m.Factor.score(dst, features, m.Theta, m.scale, rng)
+	m.Factor.addWidths(dst, features, m.alpha)
+}
+
+func (m *linear) learn(_ int, x []float64, reward float64) error {
+	m.Factor.rotate(x, m.Target, reward)
+	copy(m.Theta, m.Target)
+	m.Factor.solveUpper(m.Theta)
 	return nil
 }
 
-func (m *linUCB) estimate() []float64 { return m.Theta }
+func (m *linear) estimate() []float64 { return m.Theta }
 
 // GLMUCB is the upper confidence bound of a generalized linear model with the logistic link
 // (Filippi et al. 2010, algorithm 1). With the chosen contexts c_s and their rewards r_s of all
@@ -81,7 +82,7 @@ func (m *linUCB) estimate() []float64 { return m.Theta }
 //
 // θ is the exact solution, by Newton's method on the stored history, at refits: at every step at
 // first, later whenever there are 10 % more steps. Between refits a one-step approximation moves
-// it. A step costs O(M·N²) time; a run holds 40·N² bytes, and 8·N bytes a step up to Memory.
+// it. A step costs O(M·N²) time; a run holds 32·N² bytes, and 8·N bytes a step up to Memory.
 type GLMUCB struct {
 	Alpha       float64 // width of the confidence bound; default 1, NoExploration for 0
 	Ridge       float64 // regularisation, the precision of the prior; default 1
@@ -100,7 +101,7 @@ func (a GLMUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	err := cmp.Or(check("Alpha", a.Alpha, NoExploration), checkFit(a.Ridge, a.RefitEvery, a.Memory))
 	return newPolicy(a, err, spec, seeds, features(spec, !a.NoIntercept), 0, func(n int) *glmUCB {
-		return &glmUCB{max(a.Alpha, 0), newDesign(n, a.Ridge), newLogistic(n, 0, a.Ridge, a.RefitEvery, a.Memory)}
+		return &glmUCB{max(a.Alpha, 0), newFactor(n, a.Ridge), newLogistic(n, 0, a.Ridge, a.RefitEvery, a.Memory)}
 	})
 }
 
@@ -112,7 +113,7 @@ func (a GLMUCB) MarshalJSON() ([]byte, error) {
 
 type glmUCB struct {
 	alpha  float64
-	Design design
+	Factor factor
 	Fit    *logistic
 }
 
@@ -121,13 +122,12 @@ func (m *glmUCB) score(dst, features []float64, _ *rand.Rand) {
 	for i, x := range dst {
 		dst[i] = sigmoid(x)
 	}
-	m.Design.addWidths(dst, features, m.alpha)
+	m.Factor.addWidths(dst, features, m.alpha)
 }
 
 func (m *glmUCB) learn(step int, x []float64, reward float64) error {
-	if err := m.Design.add(step, x); err != nil {
-		return err
-	}
+	copy(m.Factor.scratch, x)
+	m.Factor.rotate(m.Factor.scratch, nil, 0)
 	return m.Fit.learn(step, x, reward)
 }
 
