@@ -20,7 +20,6 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -135,8 +134,7 @@ func display(data map[protocol.MIMEType]any, metadata map[string]any) {
 	}
 }
 
-// flush waits until the kernel has all that was sent. It is gonbui.Sync with an
-// end: Sync waits for ever when the kernel goes away meanwhile.
+// flush waits until the kernel has all that was sent.
 func flush() error {
 	if !gonbui.IsNotebook {
 		return nil
@@ -145,16 +143,6 @@ func flush() error {
 	if err := gonbui.Open(); err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	go func() {
-		gonbui.Sync()
-		done <- gonbui.Open()
-	}()
-	const patience = time.Minute // for an answer that usually comes within a millisecond
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(patience):
-		return fmt.Errorf("no answer from the kernel for %v", patience)
-	}
+	gonbui.Sync()
+	return gonbui.Open()
 }

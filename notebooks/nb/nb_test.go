@@ -67,6 +67,11 @@ var cells = map[string]func(){
 			}
 		}
 	},
+	"warned": func() {
+		noisy := experiment
+		noisy.Problem = envs.Linear{RewardNoise: 1e5}
+		nb.Run(noisy)
+	},
 	"submit": func() {
 		other := experiment
 		other.Name = "other"
@@ -319,6 +324,21 @@ func TestRun(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(filepath.Join(out, "results", "test", "first-*.csv")); len(files) != 1 {
 		t.Errorf("files are %v, want one result", files)
+	}
+}
+
+// What cannot be learned is said once, wherever the cell runs.
+func TestWarnings(t *testing.T) {
+	const warning = "rewards are of the size"
+	if o := run(t, "warned", "PAPER_OUT="+t.TempDir()); o.status != 0 || strings.Count(o.stdout+o.stderr, warning) != 1 {
+		t.Errorf("status %d, it prints %q and %q, want one warning", o.status, o.stdout, o.stderr)
+	}
+	said := 0
+	for _, d := range runInNotebook(t, "warned", "PAPER_OUT="+t.TempDir()).shown {
+		said += strings.Count(fmt.Sprint(d.Data[protocol.MIMETextPlain]), warning)
+	}
+	if said != 1 {
+		t.Errorf("the notebook shows %d warnings, want 1", said)
 	}
 }
 

@@ -33,17 +33,10 @@ import (
 func Run(e sim.Experiment) []*sim.Result {
 	opt := paper.Options()
 	update, erase := Bar()
-	var last sim.Status
-	opt.Progress = func(st sim.Status) {
-		last = st
-		update(st)
-	}
+	opt.Progress = update
 	results, err := e.Scale(Scale(e)).Run(Context(), Store(), opt)
 	erase()
 	Check(err)
-	if last.Warnings != nil {
-		Text("warnings: " + strings.Join(last.Warnings, "; "))
-	}
 	return results
 }
 
@@ -63,19 +56,15 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 	}
 	s := Must(submit.StatusOf(out, e))
 	if s.Finished == s.Runs { // the code may have changed since
-		ctx, stop := context.WithCancel(Context())
+		ctx, stop := context.WithCancelCause(Context())
 		opt := paper.Options()
 		opt.Progress = func(st sim.Status) {
 			if st.Stale != nil {
-				stop()
+				stop(fmt.Errorf("results of other code have got names that end in .old: remove %s and submit again", s.Folder))
 			}
 		}
 		results, err := e.Run(ctx, Store(), opt)
-		if ctx.Err() != nil {
-			err = fmt.Errorf("results of other code have got names that end in .old: remove %s and submit again: %w", s.Folder, err)
-		}
-		stop()
-		Check(err)
+		Check(cmp.Or(context.Cause(ctx), err))
 		return results
 	}
 	if s.Folder == "" {
@@ -138,9 +127,9 @@ var interruptible = sync.OnceValue(func() context.Context {
 })
 
 // Bar returns a progress bar for sim.Options.Progress, and what erases it, so that nothing
-// of it is stored with the notebook. It is redrawn at most 6 times a second. Outside a
-// notebook it is a line on stderr, or where that is no terminal, lines as
-// [sim.PrintProgress] writes them.
+// of it is stored with the notebook. It is redrawn at most 6 times a second, and shows each
+// warning as [Text]. Outside a notebook it is a line on stderr, or where that is no terminal,
+// lines as [sim.PrintProgress] writes them.
 func Bar() (update func(sim.Status), erase func()) {
 	var draw func(sim.Status, string)
 	if gonbui.IsNotebook {
@@ -157,16 +146,22 @@ func Bar() (update func(sim.Status), erase func()) {
 		return sim.PrintProgress(os.Stderr), func() {}
 	}
 	var drawn time.Time // zero while nothing is shown
-	update = func(st sim.Status) {
-		if st.Done < st.Total && time.Since(drawn) >= 150*time.Millisecond {
-			drawn = time.Now()
-			draw(st, st.String())
-		}
-	}
-	return update, func() {
+	warned := 0
+	erase = func() {
 		if !drawn.IsZero() {
 			draw(sim.Status{}, "")
 			Check(flush())
 		}
 	}
+	update = func(st sim.Status) {
+		for ; warned < len(st.Warnings); warned++ {
+			erase()
+			Text("warning: " + st.Warnings[warned])
+		}
+		if st.Done < st.Total && time.Since(drawn) >= 150*time.Millisecond {
+			drawn = time.Now()
+			draw(st, st.String())
+		}
+	}
+	return update, erase
 }

@@ -100,7 +100,7 @@ func TestSlurm(t *testing.T) {
 		return false
 	})
 	until(t, "runs are finished", func() bool { return statusOf(out).Finished >= 100 })
-	run(t, paper, "cancel", id)
+	run(t, "scancel", id)
 	until(t, "the job is cancelled", idle(t))
 	if s := statusOf(out); s.Runs != 1000 || s.Finished < 100 || s.Finished == s.Runs {
 		t.Errorf("the job was not stopped in the middle: %v", s)

@@ -72,13 +72,10 @@ type described struct {
 	dir, copied string // the job's folder, and the program there
 }
 
+// describe does not look at the program.
 func describe(out string, e sim.Experiment) (described, error) {
 	d := described{Experiment: e.Name, Runs: e.Runs, Steps: e.Steps}
-	self, err := os.Executable()
-	if err = cmp.Or(e.Validate(), err); err == nil {
-		d.program, err = os.ReadFile(self)
-	}
-	if err != nil {
+	if err := e.Validate(); err != nil {
 		return d, err
 	}
 	for _, n := range e.Entries {
@@ -86,10 +83,19 @@ func describe(out string, e sim.Experiment) (described, error) {
 		d.Results, d.dir = append(d.Results, filepath.Base(path)), filepath.Dir(path)
 	}
 	settings := sha256.Sum256([]byte(strings.Join(d.Results, "\n")))
-	d.Build = fmt.Sprintf("%x", sha256.Sum256(d.program))
 	d.dir = filepath.Join(d.dir, fmt.Sprintf("%x.job", settings[:4]))
-	d.copied = filepath.Join(d.dir, "program-"+d.Build[:12])
 	return d, nil
+}
+
+func describeWithProgram(out string, e sim.Experiment) (described, error) {
+	d, err := describe(out, e)
+	self, err2 := os.Executable()
+	if err = cmp.Or(err, err2); err == nil {
+		d.program, err = os.ReadFile(self)
+	}
+	d.Build = fmt.Sprintf("%x", sha256.Sum256(d.program))
+	d.copied = filepath.Join(d.dir, "program-"+d.Build[:12])
+	return d, err
 }
 
 // begin makes the job's folder, or finds that of a job before it. Runs of two builds
@@ -111,7 +117,7 @@ func (d described) begin() error {
 // Text is the batch file or the manifest of a job whose tasks run the program with these
 // arguments and keep results in the folder results of out. Nothing is written or started.
 func (j Job) Text(out string, e sim.Experiment, args []string) (string, error) {
-	d, err := describe(out, e)
+	d, err := describeWithProgram(out, e)
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +162,7 @@ func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`
 // Submit submits a job, of which [Job.Text] is the batch file or the manifest, and tells
 // its name. Runs that are in the store are not played again.
 func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experiment, args []string) error {
-	d, err := describe(out, e)
+	d, err := describeWithProgram(out, e)
 	if err != nil {
 		return err
 	}
@@ -176,7 +182,7 @@ func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experime
 	if j.To == "kubernetes" {
 		name, err := call(ctx, text, append([]string{"kubectl", "apply", "-o", "name", "-f", "-"}, j.Args...))
 		if name = strings.TrimPrefix(name, "job.batch/"); err == nil {
-			fmt.Fprintf(w, "submitted %s; if no task starts, this says why: kubectl describe pods -l job-name=%[1]s\n", name)
+			fmt.Fprintf(w, "submitted %s; kubectl describe pods -l job-name=%[1]s says why no task starts, kubectl delete job %[1]s cancels all\n", name)
 		}
 		return err
 	}
@@ -190,19 +196,8 @@ func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experime
 	}
 	id, err := call(ctx, text, []string{"sbatch", "--parsable"})
 	if id, _, _ = strings.Cut(id, ";"); err == nil { // the name of a cluster may follow
-		fmt.Fprintf(w, "submitted %s; logs are in %s\n", id, d.dir)
+		fmt.Fprintf(w, "submitted %s; logs are in %s; scancel %[1]s cancels it\n", id, d.dir)
 	}
-	return err
-}
-
-// Cancel cancels a job by the name that Submit has told; args are further arguments for
-// scancel or kubectl. What is finished is kept.
-func Cancel(ctx context.Context, name string, args []string) error {
-	command := []string{"kubectl", "delete", "job", name}
-	if regexp.MustCompile(`^\d+(_\d+)?$`).MatchString(name) {
-		command = []string{"scancel", name}
-	}
-	_, err := call(ctx, "", append(command, args...))
 	return err
 }
 

@@ -176,9 +176,6 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	}
 	results, err := submit.Run(ctx, p.out, e, opt)
 	erase()
-	for _, w := range last.Warnings {
-		fmt.Fprintln(p.stdout, "warning:", w)
-	}
 	if last.Served > 0 {
 		fmt.Fprintf(p.stdout, "%.0f %% was stored; -fresh plays all again\n", 100*float64(last.Served)/float64(last.Total))
 	}
