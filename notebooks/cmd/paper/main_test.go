@@ -88,14 +88,6 @@ func TestOneExperiment(t *testing.T) {
 	}
 }
 
-func TestDeviceNeedsXLA(t *testing.T) {
-	t.Setenv("GOMLX_BACKEND", "")
-	status, _, stderr := typed(t.Context(), "run", "toy-linear", "-scale", "0.0005", "-device", "on", "-out", t.TempDir())
-	if status != 1 || !strings.Contains(stderr, "needs XLA") {
-		t.Errorf("status %d, stderr %q; want 1 and what a loop on the device needs", status, stderr)
-	}
-}
-
 // The jobs of an array share a folder, and the last one has the results.
 func TestShards(t *testing.T) {
 	out := t.TempDir()
@@ -140,8 +132,12 @@ func TestUnlessMade(t *testing.T) {
 		if err := os.WriteFile(source, []byte(step.source), 0o666); err != nil {
 			t.Fatal(err)
 		}
+		key, err := p.sources()
+		if err != nil {
+			t.Fatal(err)
+		}
 		called := false
-		err := p.unlessMade(made, func() error {
+		err = p.unlessMade(made, key, func() error {
 			called = true
 			return cmp.Or(step.fails, os.WriteFile(made, nil, 0o666))
 		})

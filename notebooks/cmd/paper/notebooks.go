@@ -122,7 +122,8 @@ func kernelEnv(root, out string) map[string]string {
 // none of the others from being executed.
 func (p *program) execute(ctx context.Context, names []string) error {
 	out := filepath.Join(p.out, "notebooks")
-	if err := os.MkdirAll(out, 0o777); err != nil {
+	key, err := p.sources()
+	if err = cmp.Or(err, os.MkdirAll(out, 0o777)); err != nil {
 		return err
 	}
 	env := os.Environ()
@@ -152,7 +153,7 @@ func (p *program) execute(ctx context.Context, names []string) error {
 			cmd.Env = env
 			var said bytes.Buffer
 			cmd.Stdout, cmd.Stderr = p.stdout, &said
-			errs[i] = p.unlessMade(filepath.Join(out, file), func() error {
+			errs[i] = p.unlessMade(filepath.Join(out, file), key, func() error {
 				if err := cmd.Run(); err != nil {
 					return errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
 				}

@@ -72,13 +72,14 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 		}})
 	}
 	books, err := notebooksOf(p.root)
-	if err != nil {
+	key, err2 := p.sources()
+	if err = cmp.Or(err, err2); err != nil {
 		return err
 	}
 	books = slices.DeleteFunc(books, func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
 		section{"theory", func() error {
-			return p.unlessMade(p.theoryFile(), func() error {
+			return p.unlessMade(p.theoryFile(), key, func() error {
 				measured, err := paper.MeasureTheory(ctx, cmp.Or(p.scale, 0.1))
 				if err != nil {
 					return err
@@ -108,12 +109,8 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 }
 
 // unlessMade makes a file, unless it is there and was made of the same sources in the
-// same setting.
-func (p *program) unlessMade(file string, make func() error) error {
-	key, err := p.sources()
-	if err != nil {
-		return err
-	}
+// same setting, as the key of sources says.
+func (p *program) unlessMade(file, key string, make func() error) error {
 	mark := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".sources")
 	made, _ := os.ReadFile(mark)
 	if _, missing := os.Stat(file); missing == nil && string(made) == key && !p.fresh {

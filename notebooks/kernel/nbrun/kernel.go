@@ -36,11 +36,6 @@ type kernel struct {
 // startKernel starts a kernel with dir as the working directory of its cells,
 // and waits until it answers.
 func startKernel(ctx context.Context, dir string) (*kernel, error) {
-	for _, need := range []string{"go", "goimports", "gonb", "/bin/bash"} {
-		if _, err := exec.LookPath(need); err != nil {
-			return nil, fmt.Errorf("no cell runs without %s: %w", need, err)
-		}
-	}
 	tmp, err := os.MkdirTemp("", "nbrun-")
 	if err != nil {
 		return nil, fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
@@ -123,14 +118,10 @@ func (k *kernel) stop() {
 	os.RemoveAll(k.dir)
 }
 
-// died is the error of a kernel that has ended, with its panic or the last of its log.
+// died is the error of a kernel that has ended, with the last of its log.
 func (k *kernel) died(when string) error {
 	log := k.log.Bytes()
-	_, panicked, found := bytes.Cut(log, []byte("\npanic: "))
-	if log = log[max(0, len(log)-4<<10):]; found {
-		log = panicked[:min(len(panicked), 1<<10)]
-	}
-	return fmt.Errorf("the kernel died %s (%v)\n%s", when, k.cmd.ProcessState, log)
+	return fmt.Errorf("the kernel died %s (%v)\n%s", when, k.cmd.ProcessState, log[max(0, len(log)-4<<10):])
 }
 
 // execute runs one cell. The reason is empty when the cell was good; the error
@@ -165,7 +156,7 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 			case "execute_reply":
 				status = c.Status
 			default:
-				if tooMuch := o.add(m.Header.Type, c, len(m.Content)); tooMuch != "" && reason == "" {
+				if tooMuch := o.add(m.Header.Type, c); tooMuch != "" && reason == "" {
 					stop(tooMuch)
 				}
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,9 +10,8 @@ import (
 
 type object = map[string]any
 
-// readNotebook reads a file of nbformat 4 (https://nbformat.readthedocs.io).
-// Errors name the file and, where it is no JSON, the line. What this program knows
-// nothing about is written back as it was read; cells without an id get one.
+// readNotebook reads a file of nbformat 4 (https://nbformat.readthedocs.io). What this
+// program knows nothing about is written back as it was read.
 func readNotebook(path string) (object, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -23,22 +21,10 @@ func readNotebook(path string) (object, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if err := d.Decode(&n); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			err = fmt.Errorf("line %d: %w", 1+bytes.Count(data[:syntax.Offset], []byte("\n")), err)
-		}
 		return nil, fmt.Errorf("%s is not a notebook: %w", path, err)
 	}
-	cells, _ := n["cells"].([]any)
-	if format := n["nbformat"]; cells == nil || format != json.Number("4") {
-		return nil, fmt.Errorf("%s is not a notebook of format 4: nbformat is %v", path, format)
-	}
-	for i, c := range cells {
-		if c, ok := c.(object); !ok {
-			return nil, fmt.Errorf("%s: cell %d is no object", path, i)
-		} else if c["id"] == nil {
-			c["id"], n["nbformat_minor"] = fmt.Sprintf("cell-%d", i), 5
-		}
+	if _, ok := n["cells"].([]any); !ok || n["nbformat"] != json.Number("4") {
+		return nil, fmt.Errorf("%s is not a notebook of format 4: nbformat is %v", path, n["nbformat"])
 	}
 	return n, nil
 }
@@ -53,10 +39,14 @@ func writeNotebook(path string, n object) error {
 	if err := e.Encode(n); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", buf.Bytes(), 0o666); err != nil {
-		return err
+	err := os.WriteFile(path+".new", buf.Bytes(), 0o666)
+	if err == nil {
+		err = os.Rename(path+".new", path)
 	}
-	return os.Rename(path+".new", path)
+	if err != nil {
+		os.Remove(path + ".new") // half a file, where the disk is full
+	}
+	return err
 }
 
 // prepare takes the outputs away from all code cells and returns those that are not
@@ -74,8 +64,8 @@ func prepare(n object) (code []object) {
 		"name": "go", "nbconvert_exporter": "", "pygments_lexer": "",
 	}
 	for _, c := range n["cells"].([]any) {
-		c := c.(object)
-		if c["cell_type"] != "code" {
+		c, ok := c.(object)
+		if !ok || c["cell_type"] != "code" {
 			continue
 		}
 		c["outputs"], c["execution_count"] = []any{}, nil

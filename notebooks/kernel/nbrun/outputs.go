@@ -12,14 +12,13 @@ import (
 type outputs struct {
 	stdout, stderr strings.Builder
 	rich           []object
-	text, shown    int               // bytes of stdout and stderr, and of rich
+	text           int               // bytes of stdout and stderr
 	failure        object            // an output of type error; nil: none so far
 	silent         string            // why the cell failed although the kernel calls it good
 	byID           map[string]object // displays of this cell and of earlier ones
 }
 
-// The most bytes that a cell may write, and show.
-const mostText, mostShown = 1 << 20, 32 << 20
+const mostText = 1 << 20 // bytes that a cell may write
 
 // GoNB reports the end of a shell line that failed, and a %command that it does
 // not know, as one message on stderr.
@@ -39,9 +38,8 @@ type content struct {
 	Traceback  []string
 }
 
-// add takes in a message of the iopub channel, of a size in bytes. What is too much is
-// not kept.
-func (o *outputs) add(kind string, c content, size int) (tooMuch string) {
+// add takes in a message of the iopub channel. Text that is too much is not kept.
+func (o *outputs) add(kind string, c content) (tooMuch string) {
 	switch kind {
 	case "stream":
 		if o.text += len(c.Text); o.text > mostText {
@@ -62,9 +60,6 @@ func (o *outputs) add(kind string, c content, size int) (tooMuch string) {
 		}
 		if kind == "update_display_data" {
 			break
-		}
-		if o.shown += size; o.shown > mostShown {
-			return "more than 32 MiB of pictures and tables"
 		}
 		o.rich = append(o.rich, out)
 		if c.Transient.ID != "" {
@@ -99,7 +94,7 @@ func (o *outputs) list() []any {
 	all := []any{}
 	for i, name := range []string{"stdout", "stderr"} {
 		if text := []string{o.stdout.String(), o.stderr.String()}[i]; text != "" {
-			all = append(all, object{"output_type": "stream", "name": name, "text": lines(overwrite(text))})
+			all = append(all, object{"output_type": "stream", "name": name, "text": lines(text)})
 		}
 	}
 	for _, out := range o.rich {
@@ -113,32 +108,11 @@ func (o *outputs) list() []any {
 	return all
 }
 
-// escapes are the terminal's codes for colours.
-var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
-
-// said is what the cell said, for an error message.
+// said is the end of what the cell said, for an error message.
 func (o *outputs) said() string {
-	said := overwrite(o.stdout.String()) + overwrite(o.stderr.String())
+	said := o.stdout.String() + o.stderr.String()
 	if o.failure != nil && !strings.Contains(said, o.failure["evalue"].(string)) {
 		said += o.failure["evalue"].(string)
 	}
-	return strings.TrimSpace(escapes.ReplaceAllString(said[max(0, len(said)-8<<10):], ""))
-}
-
-// overwrite does what a terminal does with carriage returns: what follows one
-// replaces the line from its start.
-func overwrite(s string) string {
-	all := strings.SplitAfter(s, "\n")
-	for i, line := range all {
-		body, end := strings.CutSuffix(line, "\n")
-		var shown []rune
-		for part := range strings.SplitSeq(body, "\r") {
-			r := []rune(part)
-			shown = append(r, shown[min(len(r), len(shown)):]...)
-		}
-		if all[i] = string(shown); end {
-			all[i] += "\n"
-		}
-	}
-	return strings.Join(all, "")
+	return strings.TrimSpace(said[max(0, len(said)-8<<10):])
 }
