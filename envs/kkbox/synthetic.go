@@ -2,8 +2,6 @@ package kkbox
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -295,7 +293,7 @@ func (g *generator) dataset(users int) *Dataset {
 			songOf[row.song] = int32(len(d.Songs))
 		}
 		if userOf[row.user] == 0 {
-			d.Users = append(d.Users, newID("user", g.seed, int(row.user)))
+			d.Users = append(d.Users, fmt.Sprint("user ", row.user))
 			userOf[row.user] = int32(len(d.Users))
 		}
 		d.User, d.Song = append(d.User, userOf[row.user]-1), append(d.Song, songOf[row.song]-1)
@@ -304,12 +302,6 @@ func (g *generator) dataset(users int) *Dataset {
 		d.Target = append(d.Target, uint8(flag(g.rng.Float64() < row.probability)))
 	}
 	return d
-}
-
-// newID is a msno or a song_id: 32 bytes in base64.
-func newID(kind string, seed uint64, number int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", kind, seed, number))
-	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // write is a song as the files have it.
@@ -330,7 +322,7 @@ func (g *generator) write(at int) Song {
 		}
 		return strings.Join(all, "|")
 	}
-	song := Song{ID: newID("song", g.seed, at), Listed: true, Artist: g.artists[s.artist].name, Genres: g.value(genre, s)}
+	song := Song{ID: fmt.Sprint("song ", at), Listed: true, Artist: g.artists[s.artist].name, Genres: g.value(genre, s)}
 	song.Composer, song.Lyricist = credits(composers), credits(lyricists)
 	song.Language = int16(number(g.value(language, s)))
 	song.Length = int32(math.Exp(12.383 + .24*rng.NormFloat64()))

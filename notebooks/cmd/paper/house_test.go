@@ -20,8 +20,8 @@ import (
 //
 // Some are above what was planned. The files of saved policies are envs's (78
 // lines), and so are the warnings of what cannot be learned (127). envtest holds the
-// Chain (214 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may show. sim notices
+// Chain (126 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
+// and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
 // prints progress. cmd/paper makes only what is not of today's code, plays on devices, and draws and runs by flags. logged
 // has eleven estimators with their sources, four models, diagnostics, marginal
@@ -29,27 +29,27 @@ import (
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (170).
 var budgets = map[string]int{
-	"envs":                943,  // 750 planned
-	"envs/envtest":        851,  // 550 planned
-	"envs/sim":            1188, // 1,000 planned
-	"envs/online":         200,
-	"envs/kkbox":          1900,
+	"envs":                929,  // 750 planned
+	"envs/envtest":        744,  // 550 planned
+	"envs/sim":            1166, // 1,000 planned
+	"envs/online":         174,
+	"envs/kkbox":          1868,
 	"envs/logged":         1626, // 900 planned
 	"pgcr":                1448, // 1,200 planned
 	"pgcr/ondevice":       900,
-	"baselines":           900,
+	"baselines":           828,
 	"baselines/neural":    550,
 	"notebooks/paper":     1850, // 1,700 planned
 	"notebooks/figure":    876,  // 800 planned
-	"notebooks/nb":        332,  // 350 planned
-	"notebooks/cmd/paper": 1150, // 900 planned
-	"notebooks/submit":    383,  // 350 planned
-	"notebooks/kernel":    665,  // 650 planned
+	"notebooks/nb":        315,  // 350 planned
+	"notebooks/cmd/paper": 1138, // 900 planned
+	"notebooks/submit":    378,  // 350 planned
+	"notebooks/kernel":    617,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_570 // of all Go without tests; 15,000 planned
+	mostLines       = 15_246 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
