@@ -15,17 +15,10 @@
 // have none by default (Li et al. have none), the logistic models have one: with contexts of a
 // positive mean a logistic curve through the origin would spend its weights on its level.
 //
-// # Policies
-//
-// One live policy serves R independent runs, each with its model and its random stream: run
-// r depends on seeds[r] alone. Sets may have any size; what lies beyond a set's size is not read. A
-// policy is not safe for concurrent use. Every policy implements Estimator, envs.Saver and
-// envs.Probable. Probabilities are exact, but for Thompson sampling's: those are averages over
-// 1,000 draws of θ, with a standard error of at most 0.016, from a stream that begins at each call
-// where the run's own stream stands.
-//
-// Panics and errors are those that package envs describes. When a model is lost in rounding, the
-// message names the largest feature and the largest reward that the run has learned from.
+// Every policy implements Estimator, envs.Saver and envs.Probable. Probabilities are exact, but for
+// Thompson sampling's: those are averages over 1,000 draws of θ, with a standard error of at most
+// 0.016. When a model is lost in rounding, the message names the largest feature and the largest
+// reward that the run has learned from.
 //
 // # References
 //

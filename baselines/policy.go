@@ -91,7 +91,6 @@ func (p *policy[T]) newRuns(seeds []uint64) []run[T] {
 	return runs
 }
 
-// Act implements envs.Policy.
 func (p *policy[T]) Act(dst []int, obs envs.Observation) error {
 	return p.forEach(obs, len(dst), 1, func(r int, features, scores []float64) error {
 		best, err := p.choose(r, features, scores, p.runs[r].rng)
@@ -102,7 +101,6 @@ func (p *policy[T]) Act(dst []int, obs envs.Observation) error {
 	})
 }
 
-// Probabilities implements envs.Probable.
 func (p *policy[T]) Probabilities(dst []float64, obs envs.Observation) error {
 	clear(dst)
 	return p.forEach(obs, len(dst), p.spec.Candidates, func(r int, features, scores []float64) error {
@@ -136,7 +134,6 @@ func (p *policy[T]) choose(r int, features, scores []float64, rng *rand.Rand) ([
 	return best, nil
 }
 
-// Scores implements Estimator.
 func (p *policy[T]) Scores(dst []float64, obs envs.Observation) error {
 	for i := range dst {
 		dst[i] = math.NaN()
@@ -148,7 +145,6 @@ func (p *policy[T]) Scores(dst []float64, obs envs.Observation) error {
 	})
 }
 
-// Update implements envs.Policy.
 func (p *policy[T]) Update(tr envs.Transition) error {
 	tr.Check(p.spec, len(p.runs))
 	if err := tr.Finite(); err != nil {
@@ -170,15 +166,12 @@ func (p *policy[T]) Update(tr envs.Transition) error {
 	return nil
 }
 
-// Estimate implements Estimator.
 func (p *policy[T]) Estimate(run int) []float64 { return slices.Clone(p.runs[run].Model.estimate()) }
 
-// Save implements envs.Saver.
 func (p *policy[T]) Save(w io.Writer) error {
 	return envs.WriteState(w, p.declared, p.spec, len(p.runs), p.runs)
 }
 
-// Load implements envs.Saver.
 func (p *policy[T]) Load(r io.Reader) error {
 	runs := p.newRuns(make([]uint64, len(p.runs)))
 	if err := envs.ReadState(r, p.declared, p.spec, len(runs), &runs); err != nil {
@@ -217,7 +210,6 @@ func (p *policy[T]) lost(r int, err error) error {
 // Random chooses uniformly and learns nothing. It has no settings.
 type Random struct{}
 
-// New implements envs.Algorithm.
 func (a Random) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	return newPolicy(a, nil, spec, seeds, 0, 0, func(int) random { return random{} })
 }

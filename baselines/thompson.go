@@ -16,8 +16,7 @@ import (
 // one θ ~ N(θ̂, Scale²·A⁻¹) is drawn a step, and score(c) = θ·c. When Scale is the standard
 // deviation of the reward's noise, that is the posterior of θ under the prior N(0, Scale²/Ridge).
 //
-// Givens rotations bring a step into the triangular factor U of A = UᵀU, and a draw is θ̂ +
-// Scale·U⁻¹z, z ~ N(0, I). A step costs O(N² + M·N) time, a run 8·N² bytes.
+// A step costs O(N² + M·N) time, a run 8·N² bytes.
 type LinearThompson struct {
 	Scale     float64 // standard deviation of the posterior; default 1, NoExploration for 0
 	Ridge     float64 // regularisation, the precision of the prior; default 1
@@ -29,7 +28,6 @@ func (a LinearThompson) withDefaults() LinearThompson {
 	return a
 }
 
-// New implements envs.Algorithm.
 func (a LinearThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	err := cmp.Or(check("Scale", a.Scale, NoExploration), check("Ridge", a.Ridge, 0))
@@ -38,7 +36,6 @@ func (a LinearThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, error)
 	})
 }
 
-// MarshalJSON writes the settings with the defaults filled in.
 func (a LinearThompson) MarshalJSON() ([]byte, error) {
 	type plain LinearThompson
 	return json.Marshal(plain(a.withDefaults()))
@@ -72,7 +69,6 @@ func (a LogisticThompson) withDefaults() LogisticThompson {
 	return a
 }
 
-// New implements envs.Algorithm.
 func (a LogisticThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	err := cmp.Or(check("Scale", a.Scale, NoExploration), checkFit(a.Ridge, a.RefitEvery, a.Memory))
@@ -81,7 +77,6 @@ func (a LogisticThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, erro
 	})
 }
 
-// MarshalJSON writes the settings with the defaults filled in.
 func (a LogisticThompson) MarshalJSON() ([]byte, error) {
 	type plain LogisticThompson
 	return json.Marshal(plain(a.withDefaults()))

@@ -26,7 +26,6 @@ func (a LinUCB) withDefaults() LinUCB {
 	return a
 }
 
-// New implements envs.Algorithm.
 func (a LinUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	err := cmp.Or(check("Alpha", a.Alpha, NoExploration), check("Ridge", a.Ridge, 0))
@@ -96,7 +95,6 @@ func (a GLMUCB) withDefaults() GLMUCB {
 	return a
 }
 
-// New implements envs.Algorithm.
 func (a GLMUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	err := cmp.Or(check("Alpha", a.Alpha, NoExploration), checkFit(a.Ridge, a.RefitEvery, a.Memory))
@@ -105,7 +103,6 @@ func (a GLMUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	})
 }
 
-// MarshalJSON writes the settings with the defaults filled in.
 func (a GLMUCB) MarshalJSON() ([]byte, error) {
 	type plain GLMUCB
 	return json.Marshal(plain(a.withDefaults()))

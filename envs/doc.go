@@ -13,7 +13,7 @@
 //
 // # The loop
 //
-// All runs advance together, and the leading axis of every array is runs:
+// The leading axis of every array is runs:
 //
 //	for range steps {
 //		obs := env.Observe()

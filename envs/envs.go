@@ -29,7 +29,6 @@ func (s Spec) Validate() error {
 }
 
 // Observation is what a policy sees before it decides, for all runs at once.
-// The environment keeps it unchanged until the Step after the one that answers it.
 type Observation struct {
 	Runs, Candidates, Dim int
 
@@ -104,8 +103,7 @@ func (o Observation) Finite() error {
 	return nil
 }
 
-// Outcome is what follows a decision, for all runs at once. The slices belong
-// to the environment and are valid until its next Step.
+// Outcome is what follows a decision, for all runs at once.
 type Outcome struct {
 	Reward []float32 // [R]
 

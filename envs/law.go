@@ -130,7 +130,6 @@ func (b *bandit) Step(actions []int) (Outcome, error) {
 	return Outcome{Reward: b.reward}, b.next()
 }
 
-// ExpectedRewards implements Oracle.
 func (b *bandit) ExpectedRewards(dst []float64) {
 	m := b.spec.Candidates
 	CheckResults(len(dst), len(b.runs)*m)

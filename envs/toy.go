@@ -33,10 +33,8 @@ func (p Linear) withDefaults() Linear {
 	return p
 }
 
-// Spec implements Problem.
 func (p Linear) Spec() Spec { return toySpec(p.Candidates, p.Dim) }
 
-// New implements Problem.
 func (p Linear) New(seeds []uint64) (Environment, error) {
 	p = p.withDefaults()
 	if err := checkNoise("Linear.RewardNoise", p.RewardNoise); err != nil {
@@ -82,10 +80,8 @@ func (p Bernoulli) withDefaults() Bernoulli {
 	return p
 }
 
-// Spec implements Problem.
 func (p Bernoulli) Spec() Spec { return toySpec(p.Candidates, p.Dim) }
 
-// New implements Problem.
 func (p Bernoulli) New(seeds []uint64) (Environment, error) {
 	p = p.withDefaults()
 	if err := checkNoise("Bernoulli.ProbabilityNoise", p.ProbabilityNoise); err != nil {
@@ -107,7 +103,6 @@ func (p Bernoulli) New(seeds []uint64) (Environment, error) {
 	})
 }
 
-// MarshalJSON writes the settings with the defaults filled in.
 func (p Bernoulli) MarshalJSON() ([]byte, error) {
 	type plain Bernoulli
 	return json.Marshal(plain(p.withDefaults()))
@@ -134,10 +129,8 @@ func (p Mixed) withDefaults() Mixed {
 	return p
 }
 
-// Spec implements Problem.
 func (p Mixed) Spec() Spec { return toySpec(p.Candidates, p.Dim) }
 
-// New implements Problem.
 func (p Mixed) New(seeds []uint64) (Environment, error) {
 	p = p.withDefaults()
 	if err := cmp.Or(checkNoise("Mixed.RewardNoise", p.RewardNoise), checkNoise("Mixed.ProbabilityNoise", p.ProbabilityNoise)); err != nil {
@@ -156,7 +149,6 @@ func (p Mixed) New(seeds []uint64) (Environment, error) {
 	})
 }
 
-// MarshalJSON writes the settings with the defaults filled in.
 func (p Mixed) MarshalJSON() ([]byte, error) {
 	type plain Mixed
 	return json.Marshal(plain(p.withDefaults()))

@@ -38,7 +38,6 @@ func (p Chain) withDefaults() Chain {
 	return p
 }
 
-// Spec implements envs.Problem.
 func (p Chain) Spec() envs.Spec {
 	p = p.withDefaults()
 	return envs.Spec{Candidates: p.Candidates, Dim: p.States + 2, State: p.States}
@@ -54,7 +53,6 @@ func (p Chain) AppendContext(dst []float32, state, item int) []float32 {
 	return append(dst, float32(p.push(item)), float32(1-p.push(item)))
 }
 
-// New implements envs.Problem.
 func (p Chain) New(seeds []uint64) (envs.Environment, error) {
 	p = p.withDefaults()
 	switch err := p.Spec().Validate(); {

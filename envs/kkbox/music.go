@@ -52,34 +52,28 @@ func (p MusicStateless) withDefaults() MusicStateless {
 	return p
 }
 
-// Spec implements envs.Problem: 94 features.
 func (p MusicStateless) Spec() envs.Spec {
 	return envs.Spec{Candidates: p.withDefaults().Candidates, Dim: NumFields}
 }
 
-// Spec implements envs.Problem: 379 features, of which 285 are the state.
+// Spec has 379 features, of which 285 are the state.
 func (p MusicState) Spec() envs.Spec {
 	return envs.Spec{Candidates: MusicStateless(p).withDefaults().Candidates, Dim: stateDim + NumFields, State: stateDim}
 }
 
-// MarshalJSON writes the settings with the defaults filled in. It fails when the
-// data cannot be read, see Source.
+// MarshalJSON fails when the data cannot be read, see Source.
 func (p MusicStateless) MarshalJSON() ([]byte, error) {
 	type plain MusicStateless
 	return json.Marshal(plain(p.withDefaults()))
 }
 
-// MarshalJSON is that of MusicStateless.
 func (p MusicState) MarshalJSON() ([]byte, error) { return MusicStateless(p).MarshalJSON() }
 
-// New implements envs.Problem. The first call reads or makes the data, which takes seconds, see
-// Source.Open. It returns an error when the data cannot be read, when a setting is out of bounds,
-// when no user has enough rows, and when there is no seed.
+// New reads or makes the data, which takes seconds at the first call, see Source.Open.
 func (p MusicStateless) New(seeds []uint64) (envs.Environment, error) {
 	return newMusic(p.withDefaults(), p.Spec(), seeds)
 }
 
-// New implements envs.Problem, as that of MusicStateless does.
 func (p MusicState) New(seeds []uint64) (envs.Environment, error) {
 	return newMusic(MusicStateless(p).withDefaults(), p.Spec(), seeds)
 }
@@ -198,7 +192,6 @@ func (m *music) offer() {
 // knownMusic is music where the law of the targets is known.
 type knownMusic struct{ *music }
 
-// ExpectedRewards implements envs.Oracle, see MusicStateless.
 func (m knownMusic) ExpectedRewards(dst []float64) {
 	items := m.Observe().Codes.Items
 	envs.CheckResults(len(dst), len(items))

@@ -17,12 +17,10 @@ type LabelOracle struct{}
 // met the rows before. On real data its Act returns an error.
 type ProbabilityOracle struct{}
 
-// New implements envs.Algorithm.
 func (a LabelOracle) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	return newOracle(spec, seeds, func(d *Dataset, row int32) float32 { return float32(d.Target[row]) }, false)
 }
 
-// New implements envs.Algorithm.
 func (a ProbabilityOracle) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	return newOracle(spec, seeds, func(d *Dataset, row int32) float32 { return d.Probability[row] }, true)
 }

@@ -100,13 +100,9 @@ func declaration(v any) (string, error) {
 	return strings.TrimLeft(fmt.Sprintf("%T %s", v, text), "*"), err
 }
 
-// ProblemSeeds returns the problem seeds of n runs from the first on. The seed of
-// run r is the first 8 bytes, little-endian, of the SHA-256 of the text
-//
-//	contextrec problem <Seed> <r>
-//
-// (both decimal): run r is the same whatever Runs is. All entries have the same
-// seeds, so that they are compared in pairs, run by run.
+// ProblemSeeds returns the problem seeds of n runs from the first on: of run r the
+// first 8 bytes, little-endian, of the SHA-256 of "contextrec problem <Seed> <r>". All
+// entries have the same seeds, so that they are compared in pairs, run by run.
 func (e Experiment) ProblemSeeds(first, n int) []uint64 { return e.seeds("problem", first, n) }
 
 // PolicySeeds returns the policy seeds, which are made with the word "policy".

@@ -21,28 +21,13 @@ import (
 // and the parts of one that is not finished beside it in a folder that ends in
 // ".parts", as runs-<first>-<last>.part. Files that are damaged, or hold something else
 // than their name says, are errors that name the file, and are not overwritten. The
-// file of a result is text:
+// file of a result is text: lines such as "# runs: 20" for the settings, the columns
 //
-//	# contextrec result: 3
-//	# experiment: toy-linear
-//	# entry: Lin-UCB
-//	# problem: envs.Linear {"Candidates":5,"Dim":40,"RewardNoise":0.1}
-//	# algorithm: baselines.LinUCB {"Alpha":1}
-//	# runs: 20
-//	# steps: 20000
-//	# seed: 1
-//	# version: v1.0.0
-//	# backend: go
-//	# check: reward -3.24153, regret 4051.22
 //	run,step,reward,regret
-//	0,1,0.25,0.5
-//	...
-//	# end: 3020 rows, sha256 5f36...
 //
-// Reward and regret are cumulated, in the shortest form that reads back as the
-// same float64; regret is empty where there is no Oracle. The last line has the
-// number of rows and the hash of all bytes before it. Anything else, down to one
-// changed bit or a missing last line, is an error.
+// and a last line with the number of rows and the hash of all bytes before it. Reward and
+// regret are cumulated, in the shortest form that reads back as the same float64; regret
+// is empty where there is no Oracle.
 type Store struct{ Dir string }
 
 // Load returns the result of one entry of an experiment as it is stored; Run also

@@ -1,15 +1,10 @@
 // Package nb is what the notebooks of this repository use to show things: plots
 // as PNG, tables, text, a progress bar, and errors that fail the cell.
 //
-// It is the only package that knows of GoNB. Outside a notebook the same calls
-// print plain text to stdout, and the bar draws on stderr, so that a cell can be tried
-// as an ordinary program.
-//
-// Three habits of GoNB shape it. Rich output that is still under way when a
-// cell's program ends is lost, so everything here waits until the kernel has
-// what it was sent. A send that fails does not fail the cell, so here it ends
-// the program with status 1. And text printed to stdout travels by another pipe
-// than pictures, so a cell shows text among pictures by [Text], not by fmt.
+// Outside a notebook the same calls print plain text to stdout, and the bar draws on
+// stderr. GoNB loses what is under way when a cell's program ends, so everything here waits
+// until the kernel has it. Text printed to stdout travels by another pipe than pictures, so
+// a cell shows text among pictures by [Text], not by fmt.
 package nb
 
 import (
@@ -33,9 +28,8 @@ import (
 // readers who cannot see it and where pictures cannot be shown.
 func Show(p *plot.Plot, alt string) { ShowSize(p, alt, figure.Width, figure.Height) }
 
-// ShowSize shows a plot of another size. It is drawn with 192 dots an inch,
-// which is sharp on every screen, and stored as PNG: SVG is lost in notebooks
-// that came from somebody else.
+// ShowSize shows a plot of another size, as PNG with 192 dots an inch: SVG is lost in
+// notebooks that came from somebody else.
 func ShowSize(p *plot.Plot, alt string, width, height vg.Length) {
 	showPNG(alt, width, height, 1, p)
 }
@@ -71,8 +65,6 @@ func HTML(source, plain string) {
 // Table shows a table of texts, in columns aligned with spaces where there is
 // no HTML. A cell may have several lines. It panics when a row has another length
 // than the header.
-//
-//	nb.Table(paper.RegretTable(results))
 func Table(header []string, rows [][]string) {
 	var rich, plain strings.Builder
 	w := tabwriter.NewWriter(&plain, 0, 0, 2, ' ', 0)
@@ -99,10 +91,7 @@ func Table(header []string, rows [][]string) {
 	HTML(rich.String(), strings.TrimRight(plain.String(), "\n"))
 }
 
-// Must returns v, or fails the cell where err is not nil, as Check does. It
-// wraps calls that return a value and an error:
-//
-//	env := nb.Must(envs.Linear{}.New(seeds))
+// Must returns v, or fails the cell where err is not nil, as Check does.
 func Must[T any](v T, err error) T {
 	Check(err)
 	return v
@@ -119,9 +108,8 @@ func Check(err error) {
 	os.Exit(1)
 }
 
-// display shows one output in all the forms that it has; the front end chooses
-// the richest that it can show. It returns when the kernel has it and ends the
-// program when the kernel cannot be reached.
+// display shows one output in all the forms that it has. It returns when the kernel has
+// it and ends the program when the kernel cannot be reached.
 func display(data map[protocol.MIMEType]any, metadata map[string]any) {
 	if !gonbui.IsNotebook {
 		fmt.Println(data[protocol.MIMETextPlain])

@@ -357,6 +357,9 @@ for i in 1 2 3; do SLURM_CPUS_ON_NODE=1 SLURM_ARRAY_TASK_ID=$i bash -c "$file" >
 		log, _ := os.ReadFile(filepath.Join(out, "log"))
 		t.Errorf("status %d, it prints %q, %s\n%s", o.status, o.stdout, o.stderr, log)
 	}
+	if log, err := os.ReadFile(filepath.Join(out, "log")); !strings.Contains(string(log), "test: done in ") {
+		t.Errorf("tasks do not tell how far they are: %s %v", log, err)
+	}
 	if o := run(t, "submit", env...); o.status != 0 || !strings.HasSuffix(o.stdout, "first 3 200\n") || strings.Contains(o.stdout, "submitted") {
 		t.Errorf("again: status %d, it prints %q, %s", o.status, o.stdout, o.stderr)
 	}
@@ -364,7 +367,7 @@ for i in 1 2 3; do SLURM_CPUS_ON_NODE=1 SLURM_ARRAY_TASK_ID=$i bash -c "$file" >
 	if err := os.Remove(lost[0]); err != nil {
 		t.Fatal(err)
 	}
-	if o := run(t, "submit", env...); o.status != 0 || !strings.Contains(o.stdout, "0 of 3 runs are finished, 0 under way, 3 missing; to submit") {
+	if o := run(t, "submit", env...); o.status != 0 || !strings.Contains(o.stdout, "0 of 3 runs are finished") {
 		t.Errorf("with a missing result: status %d, it prints %q, %s", o.status, o.stdout, o.stderr)
 	}
 }

@@ -47,7 +47,9 @@ func Run(e sim.Experiment) []*sim.Result {
 func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 	out := Must(filepath.Abs(Out()))
 	if submit.InTask() {
-		_, err := submit.Run(Context(), out, e, paper.Options())
+		opt := paper.Options()
+		opt.Progress, _ = Bar() // lines of the task's log
+		_, err := submit.Run(Context(), out, e, opt)
 		if errors.Is(err, submit.ErrOtherJob) { // of another call in the cell
 			return nil
 		}
@@ -70,7 +72,7 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 	if s.Folder == "" {
 		Check(job.Submit(Context(), texts{}, out, e, os.Args[1:]))
 	} else {
-		Text(fmt.Sprintf("%v; to submit what is missing again, remove %s", s, s.Folder))
+		Text(fmt.Sprintf("%v; to submit what is missing again, remove that folder", s))
 	}
 	var results []*sim.Result
 	for _, n := range e.Entries {

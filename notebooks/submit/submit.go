@@ -2,13 +2,10 @@
 //
 // A job is a number of equal tasks with one store, each a shard of the experiment. A task
 // keeps every run that it has finished. Whatever becomes of it, what is missing is played
-// by submitting again, even while the first job runs. The task that finds all runs makes
-// the results: the same files, byte for byte, as those of one process. Tasks of another
-// build than the one that has begun are refused until all is finished. The folder
-//
-//	<Dir>/<experiment>/<8 hex digits of the settings>.job
-//
-// of the store has the program, its logs, and how far the tasks are.
+// by submitting again, even while the first job runs. The results are the same files, byte
+// for byte, as those of one process. Tasks of another build than the one that has begun are
+// refused until all is finished. A folder beside the results, which ends in .job, has the
+// program and its logs, which tell every 10 seconds how long a task still takes.
 //
 // Slurm: the store is in a folder that all nodes have, at the same path; two tasks look
 // before the job is submitted. Tasks run a copy of the program: changing the code meanwhile

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -42,54 +41,22 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 		return nil, advised(err)
 	}
 	opt.Shard++
-	file := filepath.Join(d.dir, fmt.Sprintf("task-%d.json", opt.Shard))
-	defer os.Remove(file)
-	told, show := time.Time{}, opt.Progress
-	opt.Progress = func(st sim.Status) {
-		if show != nil {
-			show(st)
-		}
-		if time.Since(told) < tellEvery {
-			return
-		}
-		told = time.Now()
-		t := task{Runs: int(st.Total-st.Done+int64(e.Steps)-1) / e.Steps, Seconds: int(st.Left().Seconds())}
-		text, _ := json.Marshal(t)
-		sim.WriteFile(file, text) // where this is an error, writing results is too
-	}
 	results, err := e.Run(ctx, store, opt)
 	return results, advised(err)
 }
 
-// task is the file by which a task tells how far it is: the runs that it still has to
-// finish, and the seconds that this takes, once they can be foreseen.
-type task struct{ Runs, Seconds int }
-
-// A task tells how far it is, and one that has not for long is dead. The clocks of the
-// machines must not differ by as much.
-const tellEvery, dead = 10 * time.Second, 2 * time.Minute
-
 // Status is how far a submitted experiment is. Runs are those of all entries.
 type Status struct {
 	Experiment     string
-	Steps          int           // of a run
-	Runs, Finished int           // in all, and in the store
-	Underway       int           // what tasks play, or are going to
-	Left           time.Duration // until those are finished; 0: not known
-	Dead           []string      // tasks that have ended without a word
-	Folder         string        // of the job
+	Steps          int    // of a run
+	Runs, Finished int    // in all, and in the store
+	Folder         string // of the job
 }
 
 func (s Status) String() string {
 	text := fmt.Sprintf("%s, %d steps: %d of %d runs are finished", s.Experiment, s.Steps, s.Finished, s.Runs)
 	if s.Finished < s.Runs {
-		text += fmt.Sprintf(", %d under way, %d missing", s.Underway, s.Runs-s.Finished-s.Underway)
-	}
-	if s.Left > 0 {
-		text += fmt.Sprintf("; %v left for those under way", s.Left)
-	}
-	if s.Dead != nil {
-		text += fmt.Sprintf("; dead: %s, see %s", strings.Join(s.Dead, " "), s.Folder)
+		text += "; how far the others are, logs say: " + s.Folder
 	}
 	return text
 }
@@ -134,20 +101,5 @@ func look(dir string, d described) Status {
 		}
 		s.Finished += finished
 	}
-	files, _ := fs.Glob(os.DirFS(dir), "task-*.json")
-	for _, file := range files {
-		var t task
-		text, _ := os.ReadFile(filepath.Join(dir, file))
-		info, err := os.Stat(filepath.Join(dir, file))
-		switch {
-		case err != nil || json.Unmarshal(text, &t) != nil: // it has just ended
-		case time.Since(info.ModTime()) > dead:
-			s.Dead = append(s.Dead, strings.TrimSuffix(file, ".json"))
-		default:
-			s.Underway += t.Runs
-			s.Left = max(s.Left, time.Duration(t.Seconds)*time.Second)
-		}
-	}
-	s.Underway = min(s.Underway, s.Runs-s.Finished) // two jobs may play the same
 	return s
 }

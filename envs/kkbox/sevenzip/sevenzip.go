@@ -3,7 +3,6 @@
 package sevenzip
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
@@ -21,15 +20,6 @@ type Unpacker struct{}
 // Unpack opens the file of a base name in an archive of size bytes.
 func (Unpacker) Unpack(archive io.ReaderAt, size int64, name string) (text io.ReadCloser, err error) {
 	defer recovered(&err) // the library trusts some of what it reads
-	// It also makes room for as many files as the header says, before it compares the checksum.
-	start, sum := make([]byte, 32), crc32.NewIEEE()
-	if _, err := archive.ReadAt(start, 0); err != nil {
-		return nil, damaged(err)
-	}
-	io.Copy(sum, io.NewSectionReader(archive, 32+int64(binary.LittleEndian.Uint64(start[12:])), int64(binary.LittleEndian.Uint64(start[20:]))))
-	if sum.Sum32() != binary.LittleEndian.Uint32(start[28:]) {
-		return nil, damaged(errors.New("the checksum of the header differs"))
-	}
 	opened, err := lib.NewReader(archive, size)
 	if err != nil {
 		return nil, damaged(err)
