@@ -17,14 +17,11 @@ import (
 // NoExploration, as Alpha or Scale, is 0: the policy is greedy. Zero itself stands for the default.
 const NoExploration = -1
 
-// Estimator is implemented by every policy of this package. Its methods change nothing.
+// Estimator is implemented by every policy of this package.
 type Estimator interface {
 	// Estimate returns a copy of the fitted parameters θ of one run: [D], or [D+1] with the
 	// intercept last; empty for Random.
 	Estimate(run int) []float64
-	// Scores writes the score of every candidate to dst, [R, M], NaN beyond the size of a set: the
-	// upper confidence bound, or θ̂·c in Thompson sampling.
-	Scores(dst []float64, obs envs.Observation) error
 }
 
 // model is what one run has learned. Features are contexts in float64, with a 1 appended where
@@ -132,17 +129,6 @@ func (p *policy[T]) choose(r int, features, scores []float64, rng *rand.Rand) ([
 		return nil, p.lost(r, errors.New("a score is not a number"))
 	}
 	return best, nil
-}
-
-func (p *policy[T]) Scores(dst []float64, obs envs.Observation) error {
-	for i := range dst {
-		dst[i] = math.NaN()
-	}
-	return p.forEach(obs, len(dst), p.spec.Candidates, func(r int, features, scores []float64) error {
-		p.runs[r].Model.score(scores, features, nil)
-		copy(dst[r*p.spec.Candidates:], scores)
-		return nil
-	})
 }
 
 func (p *policy[T]) Update(tr envs.Transition) error {

@@ -195,14 +195,9 @@ func (c algorithmChecks) saving() {
 	must(0, load(copied.policy, file))
 	damaged := slices.Clone(file)
 	damaged[len(file)/2] ^= 4
-	for what, err := range map[string]error{
-		"a changed byte": load(copied.policy, damaged),
-		"half a file":    load(copied.policy, file[:len(file)/2]),
-		"more runs":      load(start(c.a, c.varied, seeds(3)).policy, file),
-		"another spec":   load(start(c.a, offered{c.p, m + 1, false}, seeds(2)).policy, file),
-	} {
-		want(err != nil, "no error from Load with %s", what)
-	}
+	want(load(copied.policy, damaged) != nil, "no error from Load with a changed byte")
+	other := start(c.a, offered{c.p, m + 1, false}, seeds(2))
+	want(load(other.policy, file) != nil, "no error from Load with another spec")
 	for i := range 7 * c.steps {
 		copied.act(g.env.Observe())
 		tr := g.decide()

@@ -62,22 +62,13 @@ type Status struct {
 	Took       time.Duration // since Run began
 }
 
-// Left is the time until the end at the pace so far, at most 1e9 s; 0 where nothing was
-// played yet.
-func (s Status) Left() time.Duration {
-	played := s.Done - s.Served
-	if played < 1 {
-		return 0
-	}
-	left := s.Took.Seconds() * float64(s.Total-s.Done) / float64(played)
-	return time.Duration(min(left, 1e9) * float64(time.Second)).Round(time.Second)
-}
-
-// String says in a line how far the experiment is.
+// String says in a line how far the experiment is, and how long it takes at the pace so far.
 func (s Status) String() string {
 	text := fmt.Sprintf("%3.0f %%", 100*float64(s.Done)/float64(s.Total))
-	if played := s.Done - s.Served; played > 0 {
-		text += fmt.Sprintf("   %.0f run-steps/s   %v left", float64(played)/s.Took.Seconds(), s.Left())
+	if played := float64(s.Done - s.Served); played > 0 {
+		pace := played / s.Took.Seconds()
+		left := min(float64(s.Total-s.Done)/pace, 1e9) // seconds
+		text += fmt.Sprintf("   %.0f run-steps/s   %v left", pace, time.Duration(left)*time.Second)
 	}
 	switch {
 	case s.Entry == "":

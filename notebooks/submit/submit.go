@@ -36,7 +36,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -174,7 +173,7 @@ func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experime
 		}
 	}
 	if err != nil {
-		return advised(err)
+		return err
 	}
 	if j.To == "kubernetes" {
 		name, err := call(ctx, text, append([]string{"kubectl", "apply", "-o", "name", "-f", "-"}, j.Args...))
@@ -204,19 +203,11 @@ func call(ctx context.Context, stdin string, command []string) (string, error) {
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		err = cmp.Or(ctx.Err(), fmt.Errorf("%s: %w %s", command[0], err, bytes.TrimSpace(stderr.Bytes())))
-	}
-	return strings.TrimSpace(string(out)), advised(err)
-}
-
-// advised says what to do about an error that clusters make.
-func advised(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("%w: submit from a machine of the cluster, or take there what -print prints", err)
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("%w: make room and submit again; what is finished is kept", err)
+		err = fmt.Errorf("%w: submit from a machine of the cluster, or take there what -print prints", err)
+	case err != nil:
+		err = cmp.Or(ctx.Err(), fmt.Errorf("%s: %w %s", command[0], err, bytes.TrimSpace(stderr.Bytes())))
 	}
-	return err
+	return strings.TrimSpace(string(out)), err
 }

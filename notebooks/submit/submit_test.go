@@ -2,7 +2,6 @@ package submit_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,18 +21,6 @@ import (
 var experiment = sim.Experiment{
 	Name: "toy-linear", Problem: envs.Linear{}, Runs: 3, Steps: 20,
 	Entries: []sim.Entry{{Name: "random", Algorithm: baselines.Random{}}, {Name: "Lin-UCB", Algorithm: baselines.LinUCB{}}},
-}
-
-// TestMain also is a task, in a process that is given a folder.
-func TestMain(m *testing.M) {
-	if out := os.Getenv("SUBMIT_TEST_OUT"); out != "" {
-		if _, err := submit.Run(context.Background(), out, experiment, sim.Options{}); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
 }
 
 // job is the name of the experiment's job, by which its tasks know it.
@@ -162,19 +149,5 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(said.String(), "submitted") {
 			t.Errorf("error %v, said %q, want %s", err, said.String(), test.want)
 		}
-	}
-}
-
-// A full disk stops a task with an advice.
-func TestFullDisk(t *testing.T) {
-	out := t.TempDir()
-	task := exec.Command("unshare", "-rm", "sh", "-c", `mount -t tmpfs -o size=8k none "$0" && exec "$1"`, out, os.Args[0])
-	task.Env = append(os.Environ(), "SUBMIT_TEST_OUT="+out, "PAPER_JOB="+job(t, experiment), "PAPER_TASKS=1", "JOB_COMPLETION_INDEX=0")
-	text, err := task.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || strings.Contains(string(text), "unshare:") || strings.Contains(string(text), "mount:") {
-		t.Skipf("no small disk can be had: %v %s", err, text)
-	}
-	if !strings.Contains(string(text), "make room and submit again") {
-		t.Errorf("%v, %s", err, text)
 	}
 }

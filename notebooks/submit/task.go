@@ -38,11 +38,10 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 		err = d.begin()
 	}
 	if err != nil {
-		return nil, advised(err)
+		return nil, err
 	}
 	opt.Shard++
-	results, err := e.Run(ctx, store, opt)
-	return results, advised(err)
+	return e.Run(ctx, store, opt)
 }
 
 // Status is how far a submitted experiment is. Runs are those of all entries.

@@ -73,9 +73,6 @@ func findJupyter() (string, error) {
 // copyNotebooks copies the notebooks and the files that they read, but for those
 // that are there already, which may be changed, and counts them.
 func copyNotebooks(root, dir string) (made int, err error) {
-	if rel, err := filepath.Rel(root, dir); err == nil && filepath.IsLocal(rel) {
-		return 0, fmt.Errorf("-dir is %s: a copy in the repository would be in git's way", dir)
-	}
 	from := filepath.Join(root, "notebooks")
 	entries, err := os.ReadDir(from)
 	for _, entry := range entries {

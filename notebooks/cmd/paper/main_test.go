@@ -316,9 +316,6 @@ func TestLab(t *testing.T) {
 	if text, _ := os.ReadFile(mine); string(text) != "mine" {
 		t.Error("a changed notebook was replaced")
 	}
-	if _, err := copyNotebooks(root, filepath.Join(root, "notebooks")); err == nil {
-		t.Error("the notebooks are copied into the repository")
-	}
 	t.Setenv("PATH", "/nowhere")
 	if _, err := findJupyter(); err == nil || !strings.Contains(err.Error(), "pip install jupyterlab") {
 		t.Errorf("without Jupyter the error is %v", err)
