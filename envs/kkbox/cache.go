@@ -18,10 +18,10 @@ const cacheFile = "contextrec.cache"
 // cacheKey differs where a file has another form, size or modification time, and
 // with the version of the reader.
 func cacheKey(sources []*source) string {
-	key := "contextrec kkbox 3\n"
+	key := "contextrec kkbox 4\n"
 	for _, s := range sources {
 		if s != nil {
-			key += fmt.Sprintf("%q %q %d %d\n", s.outer, s.inner, s.size, s.modified.UnixNano())
+			key += fmt.Sprintf("%q %d %d\n", s.path, s.info.Size(), s.info.ModTime().UnixNano())
 		}
 	}
 	return key

@@ -1,12 +1,14 @@
 package kkbox
 
 import (
+	"archive/zip"
 	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -14,9 +16,9 @@ import (
 // Read reads the files of a folder: train.csv, songs.csv, song_extra_info.csv,
 // and test.csv where it is there, of which the counts of songs are used.
 //
-// Every file may be there as X.csv, as X.csv in a folder X.csv, as X.csv.7z, or
-// in a zip file, either way, and is looked for in that order; 7z files take an
-// Unpacker, which may be nil without them. Columns are found by name. The folder
+// Every file may be there as X.csv or as X.csv.7z, in the folder or in one within, and
+// likewise in a zip file, and is looked for in that order; 7z files take an Unpacker,
+// which may be nil without them. Columns are found by name. The folder
 // may hold a part of the data: what differs from the whole is in the Notes.
 //
 // What was read is kept beside the files in contextrec.cache, and read from
@@ -24,11 +26,21 @@ import (
 //
 // The error says which file is missing, or names file, line and column.
 func Read(folder string, unpacker Unpacker) (*Dataset, error) {
+	places := []place{{os.DirFS(folder), ""}}
+	zips, _ := filepath.Glob(filepath.Join(folder, "*.zip"))
+	for _, path := range zips {
+		z, err := zip.OpenReader(path)
+		if err != nil {
+			return nil, fmt.Errorf("kkbox: %s: %w", path, err)
+		}
+		defer z.Close()
+		places = append(places, place{z, filepath.Base(path) + ": "})
+	}
 	var sources []*source
 	var absent error
 	for _, name := range []string{"train.csv", "test.csv", "songs.csv", "song_extra_info.csv"} {
-		s, err := locate(folder, name)
-		if err != nil && (name != "test.csv" || !errors.Is(err, fs.ErrNotExist)) {
+		s, err := locate(places, name)
+		if err != nil && name != "test.csv" {
 			absent = errors.Join(absent, err)
 		}
 		sources = append(sources, s)
@@ -68,11 +80,11 @@ func (r *reading) file(s *source, u Unpacker, read func(t *table) error) error {
 		return read(t)
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.path(), err)
+		return fmt.Errorf("%s: %w", s.path, err)
 	}
 	note := func(n int, format string) {
 		if n > 0 {
-			r.data.Notes = append(r.data.Notes, s.path()+": "+fmt.Sprintf(format, n))
+			r.data.Notes = append(r.data.Notes, s.path+": "+fmt.Sprintf(format, n))
 		}
 	}
 	// Rows of the data of the challenge, as public write-ups have them.
