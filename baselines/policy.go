@@ -200,7 +200,6 @@ func (a Random) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	return newPolicy(a, nil, spec, seeds, 0, 0, func(int) random { return random{} })
 }
 
-// random gives all candidates the same score.
 type random struct{}
 
 func (random) score(dst, _ []float64, _ *rand.Rand)      { clear(dst) }
@@ -232,7 +231,6 @@ func check(field string, value, or float64) error {
 	return fmt.Errorf("%s is %v, want a positive number or %v", field, value, or)
 }
 
-// features returns N.
 func features(spec envs.Spec, intercept bool) int {
 	if intercept {
 		return spec.Dim + 1

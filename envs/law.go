@@ -88,7 +88,6 @@ type banditRun struct {
 	step   uint64 // what the luck of the current step begins with
 }
 
-// next draws a step of every run.
 func (b *bandit) next() error {
 	b.now, b.previous = b.previous, b.now
 	clear(b.now.Contexts)

@@ -72,7 +72,6 @@ func ReadState(r io.Reader, declaration Algorithm, spec Spec, runs int, state an
 	return decoder.Decode(state)
 }
 
-// stateHeader says in one line what made a policy.
 func stateHeader(declaration Algorithm, spec Spec, runs int) (string, error) {
 	settings, err := json.Marshal(declaration)
 	return fmt.Sprintf("%T %s of %d runs with %d candidates, %d features, %d of state",

@@ -106,7 +106,6 @@ func (c *chain) Step(actions []int) (envs.Outcome, error) {
 	return envs.Outcome{Reward: c.reward, Discount: c.discount}, nil
 }
 
-// offer draws the candidates of the next step.
 func (c *chain) offer() {
 	c.now = envs.Observation{Runs: len(c.state), Candidates: c.Candidates, Dim: c.States + 2, Session: make([]int32, len(c.state))}
 	for i := range c.items {

@@ -64,7 +64,6 @@ func check(promises []promise) (done []Check) {
 	return done
 }
 
-// broken is what want panics with.
 type broken struct{ error }
 
 func outcome(f func()) (err error) {
@@ -81,7 +80,6 @@ func outcome(f func()) (err error) {
 	return nil
 }
 
-// want ends a check with a message unless ok.
 func want(ok bool, format string, args ...any) {
 	if !ok {
 		panic(broken{fmt.Errorf(format, args...)})
@@ -137,7 +135,6 @@ func moments(tr envs.Transition) []moment {
 	return now
 }
 
-// game is a policy in an environment.
 type game struct {
 	env     envs.Environment
 	policy  envs.Policy

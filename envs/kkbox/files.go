@@ -46,7 +46,6 @@ func locate(places []place, name string) (*source, error) {
 	return nil, fmt.Errorf("%s: %w: looked for it as %s and %s.7z, in folders, and in %d zip files", name, fs.ErrNotExist, name, name, len(places)-1)
 }
 
-// open calls read with the text of the file.
 func (s *source) open(unpacker Unpacker, read func(text io.Reader) error) error {
 	file, err := s.Open(s.form)
 	if err != nil {

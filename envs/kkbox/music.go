@@ -127,7 +127,6 @@ func newMusic(p MusicStateless, spec envs.Spec, seeds []uint64) (envs.Environmen
 	return m, nil
 }
 
-// music is the environment of both problems.
 type music struct {
 	table   *songTable
 	rows    [][]int32    // of train.csv, by user
@@ -165,7 +164,6 @@ func (m *music) Step(actions []int) (envs.Outcome, error) {
 	return envs.Outcome{Reward: m.reward, Discount: m.discount}, nil
 }
 
-// offer draws user and songs of the current step.
 func (m *music) offer() {
 	obs := m.Observe()
 	for r, rng := range m.draws {
@@ -189,7 +187,6 @@ func (m *music) offer() {
 	}
 }
 
-// knownMusic is music where the law of the targets is known.
 type knownMusic struct{ *music }
 
 func (m knownMusic) ExpectedRewards(dst []float64) {

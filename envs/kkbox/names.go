@@ -21,7 +21,6 @@ func names(field, separators string) []string {
 	return all
 }
 
-// creatorNames returns the names in a field of composers or lyricists.
 func creatorNames(field string) []string { return names(field, `|/\;、，`) }
 
 func splitGenres(ids string) []string { return names(ids, "| ") }
@@ -31,7 +30,6 @@ func splitGenres(ids string) []string { return names(ids, "| ") }
 // in "張信哲 (Jeff Chang)", is no other artist.
 var creditSeparator = regexp.MustCompile(`(?i)[|,&;/、，]|[\s(]feat(uring)?\b\.?|\sx\s`)
 
-// splitArtists returns the credits in a field of artists.
 func splitArtists(field string) []string {
 	return slices.DeleteFunc(creditSeparator.Split(field, -1), func(credit string) bool { return strings.TrimSpace(credit) == "" })
 }

@@ -25,7 +25,6 @@ func (a ProbabilityOracle) New(spec envs.Spec, seeds []uint64) (envs.Policy, err
 	return newOracle(spec, seeds, func(d *Dataset, row int32) float32 { return d.Probability[row] }, true)
 }
 
-// oracle takes the candidate whose row scores highest.
 type oracle struct {
 	spec      envs.Spec
 	runs      int

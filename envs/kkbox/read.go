@@ -66,13 +66,11 @@ func Read(folder string, unpacker Unpacker) (*Dataset, error) {
 	return r.data, nil
 }
 
-// reading is one reading of all files.
 type reading struct {
 	data  *Dataset
 	songs map[string]int32 // indices by id
 }
 
-// file reads a file and notes what it has.
 func (r *reading) file(s *source, u Unpacker, read func(t *table) error) error {
 	t := &table{}
 	err := s.open(u, func(text io.Reader) error {

@@ -99,7 +99,6 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 	}
 }
 
-// ended says whether no line is left.
 func (t *table) ended() bool {
 	_, err := t.text.Peek(1)
 	return err != nil && len(t.ahead) == 0
@@ -159,7 +158,6 @@ func (t *table) next() (record []string, whole bool, err error) {
 	return record, whole, nil
 }
 
-// wrong is an error at the current line.
 func (t *table) wrong(column string, err error) error {
 	if column != "" {
 		column = " column " + column + ":"

@@ -56,7 +56,6 @@ func (s Source) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"Rows": len(o.data.User), "Users": len(o.data.Users), "Songs": len(o.data.Songs), "Checksum": o.identity})
 }
 
-// opened is what has been read or made of a source.
 type opened struct {
 	data     *Dataset
 	fields   *Fields

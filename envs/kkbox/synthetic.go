@@ -274,7 +274,6 @@ func (g *generator) drawRows(users int) []float64 {
 	return rates
 }
 
-// dataset draws the targets and writes out what users and songs are.
 func (g *generator) dataset(users int) *Dataset {
 	d := &Dataset{Types: g.law["type"].values, Notes: []string{"the data is synthetic: the true probabilities are known"}}
 	artistSongs, composerSongs := map[string]int32{}, map[string]int32{}
@@ -304,7 +303,6 @@ func (g *generator) dataset(users int) *Dataset {
 	return d
 }
 
-// write is a song as the files have it.
 func (g *generator) write(at int) Song {
 	s, rng := &g.songs[at], rand.New(rand.NewPCG(g.seed, uint64(at)))
 	l := s.level[language]

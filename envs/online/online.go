@@ -130,7 +130,6 @@ func (p *Policy) observation(contexts []float32) envs.Observation {
 		Contexts: padded, Sizes: []int32{int32(len(contexts) / p.spec.Dim)}}
 }
 
-// saved is a policy with the decisions that wait.
 type saved struct {
 	Policy  []byte // as its own Save writes it
 	Waiting waiting

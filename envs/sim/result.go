@@ -54,7 +54,6 @@ func (r *Result) Summary() Summary {
 	return Summary{Regret: describe(r.Regret, 1), Reward: describe(r.Reward, float64(r.Steps))}
 }
 
-// String is the summary in one line.
 func (r *Result) String() string {
 	s, regret := r.Summary(), ""
 	if r.Regret != nil {
@@ -174,7 +173,6 @@ func parse(text []byte, complete bool) (*Result, error) {
 	return r, nil
 }
 
-// complete returns whether all runs are there.
 func (r *Result) complete() bool { return len(r.there()) == r.Runs }
 
 // there are the runs that are not missing; every file has one.

@@ -100,7 +100,6 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	return results, errors.Join(errs...)
 }
 
-// parallel calls f with 0 to n-1 on some goroutines.
 func parallel(workers, n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -157,7 +156,6 @@ type job struct {
 	err    error      // why the entry failed
 }
 
-// runs are n consecutive runs.
 type runs struct{ first, n int }
 
 // newJob takes from the store what is there.
@@ -250,7 +248,6 @@ func (j *job) look() error {
 	return nil
 }
 
-// add takes the runs of a part.
 func (j *job) add(part *Result) {
 	r := &j.result
 	r.Version, r.Backend = part.Version, part.Backend
@@ -287,7 +284,6 @@ func problemCheck(ctx context.Context, e Experiment) (check string) {
 	return check
 }
 
-// inTurn chooses the first candidate, the second, and so on.
 type inTurn struct{ step int }
 
 func (inTurn) New(envs.Spec, []uint64) (envs.Policy, error) { return new(inTurn), nil }
@@ -333,7 +329,6 @@ func (j *job) fresh(r *Result, replay bool) bool {
 	return same
 }
 
-// play plays a stack of runs and keeps it.
 func (j *job) play(stack runs) {
 	if j.ctx.Err() != nil {
 		return

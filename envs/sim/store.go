@@ -98,10 +98,8 @@ func (s Store) path(r *Result) string {
 
 const partExt, partName = ".part", "runs-%05d-%05d.part"
 
-// parts is the folder of the parts of a result.
 func (s Store) parts(r *Result) string { return strings.TrimSuffix(s.path(r), ".csv") + ".parts" }
 
-// load reads a result, or a part of one.
 func (s Store) load(path string) (*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -86,7 +86,6 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 	return results
 }
 
-// texts shows what is written to it.
 type texts struct{}
 
 func (texts) Write(p []byte) (int, error) {

@@ -197,7 +197,6 @@ func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experime
 	return err
 }
 
-// call runs a command of the cluster and returns what it prints.
 func call(ctx context.Context, stdin string, command []string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var stderr bytes.Buffer

@@ -36,7 +36,6 @@ func (Unpacker) Unpack(archive io.ReaderAt, size int64, name string) (text io.Re
 	return nil, fmt.Errorf("has no %s among its %d files", name, len(opened.File))
 }
 
-// unpacked checks the checksum at the end of the text.
 type unpacked struct {
 	io.ReadCloser
 	sum  hash.Hash32

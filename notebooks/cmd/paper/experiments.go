@@ -66,7 +66,6 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 	return chosen, nil
 }
 
-// names checks the names of experiments.
 func (p *program) names(_ *cobra.Command, args []string) error {
 	_, err := p.experiments(args)
 	return err
@@ -106,7 +105,6 @@ func (p *program) list(*cobra.Command, []string) error {
 	return errs
 }
 
-// print prints columns of text.
 func (p *program) print(header []string, rows [][]string) {
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(header, "\t"))
@@ -163,7 +161,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	}
 	fmt.Fprintf(p.stdout, "%d runs of %d steps of %d algorithms\n", e.Runs, e.Steps, len(e.Entries))
 	opt := paper.Options()
-	opt.Workers, opt.Shard, opt.Shards, opt.Fresh = p.workers, p.part, p.parts, p.fresh
+	opt.Shard, opt.Shards, opt.Fresh = p.part, p.parts, p.fresh
 	if opt.Player = player; player != nil {
 		opt.Stack = min(e.Runs, 20) // XLA gains by runs side by side
 		opt.Backend += ", on the device what can be"

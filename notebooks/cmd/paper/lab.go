@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,9 +36,7 @@ func (p *program) lab(cmd *cobra.Command, dir string, args []string) error {
 	if err != nil {
 		return err
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return err
-	}
+	dir, _ = filepath.Abs(dir) // there is a working directory
 	made, err := copyNotebooks(p.root, dir)
 	if err != nil {
 		return fmt.Errorf("%w (-dir names the folder of the copy)", err)
@@ -59,7 +58,6 @@ func (p *program) lab(cmd *cobra.Command, dir string, args []string) error {
 	return syscall.Exec(jupyter, args, append(os.Environ(), "PWD="+dir, "JUPYTER_PATH="+path))
 }
 
-// findJupyter is the path of the front end that is installed.
 func findJupyter() (string, error) {
 	for _, name := range []string{"jupyter-lab", "jupyter-notebook"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -119,10 +117,7 @@ func (p *program) installKernel(cmd *cobra.Command, _ []string) error {
 	if runtime.GOOS == "darwin" {
 		data = filepath.Join(home, "Library", "Jupyter")
 	}
-	if dir := os.Getenv("JUPYTER_DATA_DIR"); dir != "" {
-		data, err = filepath.Abs(dir)
-	}
-	if err != nil {
+	if data, _ = filepath.Abs(cmp.Or(os.Getenv("JUPYTER_DATA_DIR"), data)); err != nil {
 		return err
 	}
 	folder := filepath.Join(data, "kernels", "gonb")

@@ -1,12 +1,9 @@
 // Paper runs the experiments of "Policy Gradients for Contextual
 // Recommendations" (Pan et al., WWW 2019), draws its figures and judges its
-// claims. paper -h lists the commands, and paper COMMAND -h the flags, which say how
-// and how much, with one dash or two. What is run is declared in package paper. A result that is stored is not computed again, unless
-// the code has changed what it says (package sim tells what is noticed); -fresh makes
-// all again. Figures and claims are of the largest scale that is stored, as it is.
-// Ctrl-C keeps what is finished, and the same command goes on from there.
-// The exit status is 1 when something failed, 2 when the command line is wrong, and
-// 130 when it was interrupted.
+// claims. paper -h lists the commands. What is run is declared in package paper. Figures
+// and claims are of the largest scale that is stored. Ctrl-C keeps what is finished, and
+// the same command goes on from there. The exit status is 1 when something failed, 2 when
+// the command line is wrong, and 130 when it was interrupted.
 package main
 
 import (
@@ -50,13 +47,12 @@ type program struct {
 	out, outGiven string  // folder of results: absolute, and as it was typed
 	data          string  // folder of the KKBox files; "": synthetic data
 	scale         float64 // 0: not given
-	workers       int
-	device        string // auto, on or off
-	shard         string // part/parts
-	part, parts   int    // 1 to parts; 0: all
-	fresh         bool   // make again what is stored
-	runs          int    // 0: as declared
-	seed          uint64 // as declared where it was not given
+	device        string  // auto, on or off
+	shard         string  // part/parts
+	part, parts   int     // 1 to parts; 0: all
+	fresh         bool    // make again what is stored
+	runs          int     // 0: as declared
+	seed          uint64  // as declared where it was not given
 	seedGiven     bool
 
 	// Of plot.
@@ -122,7 +118,6 @@ func (p *program) commands() *cobra.Command {
 		}
 		if is("run", "reproduce") {
 			flags.StringVar(&p.device, "device", "auto", "loops on the device: auto (with XLA), on or off")
-			flags.IntVar(&p.workers, "workers", 0, "stacks of runs at the same time (default: the number of CPUs)")
 		}
 		if is("run", "reproduce", "notebooks") {
 			flags.BoolVar(&p.fresh, "fresh", false, "make all again, whatever is stored")
@@ -174,14 +169,10 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 	if p.root, err = repository(); err != nil && !submit.InTask() { // where a cluster plays, there is the program alone
 		return err
 	}
-	p.out = cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out"))
+	// Abs fails where there is no working directory, as repository does.
+	p.out, _ = filepath.Abs(cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out")))
 	if p.data != "" {
-		if p.data, err = filepath.Abs(p.data); err != nil {
-			return err
-		}
-	}
-	if p.out, err = filepath.Abs(p.out); err != nil {
-		return err
+		p.data, _ = filepath.Abs(p.data)
 	}
 	p.started = true
 	return nil

@@ -26,7 +26,6 @@ func notebooksOf(root string) ([]string, error) {
 	return paths, err
 }
 
-// notebookNames checks the names of notebooks.
 func (p *program) notebookNames(_ *cobra.Command, args []string) error {
 	root, err := repository()
 	if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
-// section is one part of a command's work.
 type section struct {
 	title string
 	do    func() error

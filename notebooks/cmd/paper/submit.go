@@ -13,7 +13,6 @@ import (
 	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
-// submitCommand has an experiment played by a cluster.
 func (p *program) submitCommand() *cobra.Command {
 	var job submit.Job
 	var show bool

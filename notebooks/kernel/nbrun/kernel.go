@@ -22,7 +22,6 @@ const (
 	shutdownGrace  = 3 * time.Second // it takes some 10 milliseconds
 )
 
-// kernel is a running GoNB.
 type kernel struct {
 	cmd       *exec.Cmd
 	dir       string       // all files that the kernel leaves are in here

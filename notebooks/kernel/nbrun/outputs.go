@@ -89,7 +89,6 @@ func (o *outputs) fail(name, value string, traceback []string) {
 	o.failure = object{"output_type": "error", "ename": name, "evalue": value, "traceback": traceback}
 }
 
-// list is the cell's outputs in the order in which a notebook keeps them.
 func (o *outputs) list() []any {
 	all := []any{}
 	for i, name := range []string{"stdout", "stderr"} {

@@ -17,7 +17,6 @@ import (
 // prefix-port, in a folder that is this user's: messages need no signature.
 const shellPort, iopubPort, stdinPort, controlPort, heartbeatPort = 1, 2, 3, 4, 5
 
-// connectionFile tells the kernel where to listen.
 func connectionFile(prefix string) object {
 	return object{
 		"transport": "ipc", "ip": prefix, "key": "", "signature_scheme": "hmac-sha256",
