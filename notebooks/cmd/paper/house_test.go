@@ -29,27 +29,27 @@ import (
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (170).
 var budgets = map[string]int{
-	"envs":                929,  // 750 planned
-	"envs/envtest":        744,  // 550 planned
-	"envs/sim":            1166, // 1,000 planned
-	"envs/online":         174,
-	"envs/kkbox":          1868,
+	"envs":                916,  // 750 planned
+	"envs/envtest":        733,  // 550 planned
+	"envs/sim":            1129, // 1,000 planned
+	"envs/online":         173,
+	"envs/kkbox":          1812,
 	"envs/logged":         1626, // 900 planned
 	"pgcr":                1448, // 1,200 planned
 	"pgcr/ondevice":       900,
-	"baselines":           828,
+	"baselines":           789,
 	"baselines/neural":    550,
 	"notebooks/paper":     1850, // 1,700 planned
 	"notebooks/figure":    876,  // 800 planned
-	"notebooks/nb":        315,  // 350 planned
-	"notebooks/cmd/paper": 1138, // 900 planned
-	"notebooks/submit":    378,  // 350 planned
-	"notebooks/kernel":    617,  // 650 planned
+	"notebooks/nb":        304,  // 350 planned
+	"notebooks/cmd/paper": 1116, // 900 planned
+	"notebooks/submit":    316,  // 350 planned
+	"notebooks/kernel":    614,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_246 // of all Go without tests; 15,000 planned
+	mostLines       = 14_991 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
