@@ -23,7 +23,7 @@ import (
 // Chain (126 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
 // and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
-// prints progress. cmd/paper makes only what is not of today's code, plays on devices, and draws and runs by flags. logged
+// prints progress. cmd/paper plays on devices, and draws and runs by flags. logged
 // has eleven estimators with their sources, four models, diagnostics, marginal
 // weights and the learning of estimates, for which pgcr has Improve (61).
 // submit says what to do about each fault of a cluster, and is used in cells too.

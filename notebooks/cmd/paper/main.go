@@ -50,7 +50,7 @@ type program struct {
 	device        string  // auto, on or off
 	shard         string  // part/parts
 	part, parts   int     // 1 to parts; 0: all
-	fresh         bool    // make again what is stored
+	fresh         bool    // play again what is stored
 	runs          int     // 0: as declared
 	seed          uint64  // as declared where it was not given
 	seedGiven     bool
@@ -117,10 +117,8 @@ func (p *program) commands() *cobra.Command {
 			flags.Float64Var(&p.scale, "scale", 0, "fraction of the steps (default: "+scales[c.Name()]+")")
 		}
 		if is("run", "reproduce") {
+			flags.BoolVar(&p.fresh, "fresh", false, "play all again, whatever is stored")
 			flags.StringVar(&p.device, "device", "auto", "loops on the device: auto (with XLA), on or off")
-		}
-		if is("run", "reproduce", "notebooks") {
-			flags.BoolVar(&p.fresh, "fresh", false, "make all again, whatever is stored")
 		}
 		if takesRuns(c.Name()) {
 			flags.IntVar(&p.runs, "runs", 0, "independent runs of every algorithm (default: as declared)")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -105,44 +104,6 @@ func TestShards(t *testing.T) {
 			if len(line) > 101 && !strings.Contains(line, self) {
 				t.Errorf("a line of %d columns: %s", len(line)-1, line)
 			}
-		}
-	}
-}
-
-// What was made of the same sources in the same setting is not made again.
-func TestUnlessMade(t *testing.T) {
-	p := &program{stdout: t.Output(), root: t.TempDir()}
-	source, made := filepath.Join(p.root, "a.go"), filepath.Join(t.TempDir(), "made")
-	for i, step := range []struct {
-		source string
-		scale  float64
-		fresh  bool
-		fails  error
-		made   bool
-	}{
-		{"package a", 1, false, nil, true},
-		{"package a", 1, false, nil, false},
-		{"package a", 1, true, nil, true},
-		{"package a", 2, false, nil, true},
-		{"package b", 2, false, context.Canceled, true},
-		{"package b", 2, false, nil, true},
-		{"package b", 2, false, nil, false},
-	} {
-		p.scale, p.fresh = step.scale, step.fresh
-		if err := os.WriteFile(source, []byte(step.source), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		key, err := p.sources()
-		if err != nil {
-			t.Fatal(err)
-		}
-		called := false
-		err = p.unlessMade(made, key, func() error {
-			called = true
-			return cmp.Or(step.fails, os.WriteFile(made, nil, 0o666))
-		})
-		if called != step.made || err != step.fails {
-			t.Errorf("step %d: made %v, error %v", i, called, err)
 		}
 	}
 }

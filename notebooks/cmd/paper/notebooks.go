@@ -41,7 +41,6 @@ func (p *program) notebookNames(_ *cobra.Command, args []string) error {
 }
 
 func (p *program) notebooks(cmd *cobra.Command, args []string) (err error) {
-	p.fresh = p.fresh || len(args) > 0 // who names a notebook wants it executed
 	if len(args) == 0 {
 		if args, err = notebooksOf(p.root); err != nil {
 			return err
@@ -116,13 +115,11 @@ func kernelEnv(root, out string) map[string]string {
 	}
 }
 
-// execute executes notebooks into the output folder, two at the same time, but for
-// those that were executed with this code if p.fresh is false. One that fails keeps
-// none of the others from being executed.
+// execute executes notebooks into the output folder, two at the same time. One that
+// fails keeps none of the others from being executed.
 func (p *program) execute(ctx context.Context, names []string) error {
 	out := filepath.Join(p.out, "notebooks")
-	key, err := p.sources()
-	if err = cmp.Or(err, os.MkdirAll(out, 0o777)); err != nil {
+	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
 	env := os.Environ()
@@ -152,12 +149,9 @@ func (p *program) execute(ctx context.Context, names []string) error {
 			cmd.Env = env
 			var said bytes.Buffer
 			cmd.Stdout, cmd.Stderr = p.stdout, &said
-			errs[i] = p.unlessMade(filepath.Join(out, file), key, func() error {
-				if err := cmd.Run(); err != nil {
-					return errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
-				}
-				return nil
-			})
+			if err := cmd.Run(); err != nil {
+				errs[i] = errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
+			}
 		})
 	}
 	running.Wait()

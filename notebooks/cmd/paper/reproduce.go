@@ -3,13 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -71,24 +67,21 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 		}})
 	}
 	books, err := notebooksOf(p.root)
-	key, err2 := p.sources()
-	if err = cmp.Or(err, err2); err != nil {
+	if err != nil {
 		return err
 	}
 	books = slices.DeleteFunc(books, func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
 		section{"theory", func() error {
-			return p.unlessMade(p.theoryFile(), key, func() error {
-				measured, err := paper.MeasureTheory(ctx, cmp.Or(p.scale, 0.1))
-				if err != nil {
-					return err
-				}
-				text, err := json.MarshalIndent(measured, "", " ")
-				if err != nil {
-					return err
-				}
-				return sim.WriteFile(p.theoryFile(), text)
-			})
+			measured, err := paper.MeasureTheory(ctx, cmp.Or(p.scale, 0.1))
+			if err != nil {
+				return err
+			}
+			text, err := json.MarshalIndent(measured, "", " ")
+			if err != nil {
+				return err
+			}
+			return sim.WriteFile(p.theoryFile(), text)
 		}},
 		section{"figures", func() error { return p.draw(names) }},
 		section{"notebooks", func() error { return p.execute(ctx, books) }},
@@ -97,7 +90,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	scale := cmp.Or(p.scale, paper.ShortScale(experiments[0]))
 	minutes := 2 + 42*scale*2/float64(runtime.NumCPU()) // measured on 2 idle cores, with nothing built
 	fmt.Fprintf(p.stdout, "Makes the toy experiments at %v of the steps, theory, figures, notebooks and claims, in %d sections,\ninto %s.\n"+
-		"The first time that takes about %.0f minutes, and more on a busy machine. What is stored of this code is not made again.\n",
+		"The first time that takes about %.0f minutes, and more on a busy machine. Results that are stored are not computed again.\n",
 		scale, len(sections), p.out, minutes)
 	if err := p.inTurn(ctx, sections); err != nil {
 		return err
@@ -105,39 +98,4 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	fmt.Fprintf(p.stdout, "\nThat took %v. %s has results, figures, executed notebooks and claims.md\n", time.Since(began).Round(time.Second), p.out)
 	p.next("lab", "reproduce -scale 1")
 	return nil
-}
-
-// unlessMade makes a file, unless it is there and was made of the same sources in the
-// same setting, as the key of sources says.
-func (p *program) unlessMade(file, key string, make func() error) error {
-	mark := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".sources")
-	made, _ := os.ReadFile(mark)
-	if _, missing := os.Stat(file); missing == nil && string(made) == key && !p.fresh {
-		fmt.Fprintf(p.stdout, "%s: made of this code before\n", filepath.Base(file))
-		return nil
-	}
-	os.Remove(mark)
-	if err := make(); err != nil {
-		return err
-	}
-	return sim.WriteFile(mark, []byte(key))
-}
-
-// sources is a hash of the settings and files from which notebooks and theory are made.
-func (p *program) sources() (string, error) {
-	sum := sha256.New()
-	fmt.Fprintln(sum, p.scale, os.Getenv("PAPER_SCALE"), p.data, paper.Options().Backend, runtime.Version())
-	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
-		name := d.Name()
-		if err == nil && d.IsDir() && path != p.root && (name[0] == '.' || name == "out" || name == "published") {
-			return filepath.SkipDir
-		}
-		if !slices.Contains([]string{".go", ".mod", ".sum", ".ipynb", ".csv", ".tsv"}, filepath.Ext(name)) || strings.HasSuffix(name, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
-		return err
-	})
-	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }
