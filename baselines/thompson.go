@@ -53,9 +53,8 @@ func (a LinearThompson) MarshalJSON() ([]byte, error) {
 // and Li keep the diagonal of H alone and expand once; here all of H is kept and the expansion
 // moves with the mode.
 //
-// Rewards may be any real numbers, and θ̂ and H are exact at refits: see GLMUCB. Between refits H
-// gains the terms of new steps. A step costs O(N² + M·N) time; a run holds 24·N² bytes, and 4·N
-// bytes a step up to Memory.
+// Rewards may be any real numbers, and θ̂ and H are exact at refits: see GLMUCB. A step costs
+// O(N² + M·N) time; a run holds 24·N² bytes, and 8·N bytes a step up to Memory.
 type LogisticThompson struct {
 	Scale       float64 // factor on the posterior's standard deviation; default 1, NoExploration for 0
 	Ridge       float64 // regularisation, the precision of the prior; default 1

@@ -79,9 +79,8 @@ func (m *linear) estimate() []float64 { return m.Theta }
 // start defined. Rewards may be any real numbers (a quasi-likelihood). Where their mean is below 0 or
 // above 1, though, θ grows with the number of steps, μ saturates, and the width decides alone.
 //
-// θ is the exact solution, by Newton's method on the stored history, at refits: at every step at
-// first, later whenever there are 10 % more steps. Between refits a one-step approximation moves
-// it. A step costs O(M·N²) time; a run holds 32·N² bytes, and 8·N bytes a step up to Memory.
+// θ is the exact solution at refits; between them a one-step approximation moves it. A step costs
+// O(M·N²) time; a run holds 32·N² bytes, and 8·N bytes a step up to Memory.
 type GLMUCB struct {
 	Alpha       float64 // width of the confidence bound; default 1, NoExploration for 0
 	Ridge       float64 // regularisation, the precision of the prior; default 1

@@ -60,7 +60,9 @@ func play(t testing.TB, problem envs.Problem, a envs.Algorithm, runs, steps int)
 type coded struct{ envtest.Chain }
 
 func (p coded) Expand(dst []float32, state []int32, item int32) {
-	p.AppendContext(dst[:0], int(state[0]), int(item))
+	clear(dst)
+	push := float64(item) / 4
+	dst[state[0]], dst[4], dst[5] = 1, float32(push), float32(1-push)
 }
 
 func (p coded) Identity() string { return "coded chain" }

@@ -43,16 +43,6 @@ func (p Chain) Spec() envs.Spec {
 	return envs.Spec{Candidates: p.Candidates, Dim: p.States + 2, State: p.States}
 }
 
-func (p Chain) push(item int) float64 { return float64(item) / float64(p.withDefaults().Items-1) }
-
-// AppendContext appends the context of an item in a state, States+2 values.
-func (p Chain) AppendContext(dst []float32, state, item int) []float32 {
-	n := len(dst)
-	dst = append(dst, make([]float32, p.withDefaults().States)...)
-	dst[n+state] = 1
-	return append(dst, float32(p.push(item)), float32(1-p.push(item)))
-}
-
 func (p Chain) New(seeds []uint64) (envs.Environment, error) {
 	p = p.withDefaults()
 	switch err := p.Spec().Validate(); {
@@ -73,7 +63,7 @@ func (p Chain) New(seeds []uint64) (envs.Environment, error) {
 	return c, nil
 }
 
-// chain is the environment of Chain. A step draws the same numbers whatever the
+// chain is the environment of Chain, with the defaults filled in. A step draws the same numbers whatever the
 // actions, so two policies with the same seed meet the same items and luck.
 type chain struct {
 	Chain
@@ -83,6 +73,8 @@ type chain struct {
 	reward, discount []float32
 	offers, noise    []*rand.Rand // [R]
 }
+
+func (c *chain) push(item int) float64 { return float64(item) / float64(c.Items-1) }
 
 func (c *chain) Observe() envs.Observation { return c.now }
 
@@ -111,7 +103,9 @@ func (c *chain) offer() {
 	for i := range c.items {
 		r := i / c.Candidates
 		c.items[i] = c.offers[r].IntN(c.Items)
-		c.now.Contexts = c.AppendContext(c.now.Contexts, c.state[r], c.items[i])
+		c.now.Contexts = append(c.now.Contexts, make([]float32, c.States+2)...)
+		push, context := c.push(c.items[i]), c.now.Context(r, i%c.Candidates)
+		context[c.state[r]], context[c.States], context[c.States+1] = 1, float32(push), float32(1-push)
 	}
 }
 
