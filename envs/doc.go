@@ -3,13 +3,11 @@
 //
 // # Words
 //
-// A problem and an algorithm are declared: plain struct values, whose zero
-// value is the documented default, that can be copied and written as JSON.
-// Their New methods start what is live, an environment and a policy. A run is
-// one independent repetition with its own seed. At each step a run offers a set
-// of candidates, each described by a context, and the policy chooses one: its
-// index is the action. The symbols are R runs, M candidates (of the largest
-// set) and D features.
+// A problem and an algorithm are declared: plain struct values, whose zero value is the documented
+// default, that can be copied and written as JSON. Their New methods start what is live, an
+// environment and a policy. A run is one independent repetition with its own seed. At each step a
+// run offers a set of candidates, each described by a context, and the policy chooses one: its
+// index is the action. The symbols are R runs, M candidates (of the largest set) and D features.
 //
 // # The loop
 //

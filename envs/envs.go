@@ -133,8 +133,7 @@ func (t Transition) Check(spec Spec, runs int) {
 // CheckResults panics unless there is room for as many results as a call writes.
 func CheckResults(room, results int) { want(room, "places for results", results) }
 
-// CheckActions panics unless there is an action for each run, and each is the
-// index of a candidate.
+// CheckActions panics unless there is an action for each run, and each is the index of a candidate.
 func CheckActions(actions []int, obs Observation) {
 	want(len(actions), "actions", obs.Runs)
 	for r, a := range actions {
@@ -163,8 +162,7 @@ type Environment interface {
 	// Observe returns the current step's contexts. Calling it again before
 	// Step returns the same observation.
 	Observe() Observation
-	// Step takes one action a run, [R], and moves to the next step. It panics
-	// as CheckActions does.
+	// Step takes one action a run, [R], and moves to the next step. It panics as CheckActions does.
 	Step(actions []int) (Outcome, error)
 }
 
@@ -186,10 +184,9 @@ type Policy interface {
 
 // Probable is implemented by policies that can tell how they choose.
 type Probable interface {
-	// Probabilities writes to dst, [R, M], the probability with which Act would
-	// choose each candidate, 0 beyond the size of a set. Where that has no closed
-	// form it is an average over draws, whose number the policy documents. The
-	// run goes on as if it had not been called.
+	// Probabilities writes to dst, [R, M], the probability with which Act would choose each
+	// candidate, 0 beyond the size of a set. Where that has no closed form it is an average over
+	// draws, whose number the policy documents. The run goes on as if it had not been called.
 	Probabilities(dst []float64, obs Observation) error
 }
 
@@ -204,9 +201,8 @@ type Problem interface {
 
 // Algorithm declares a policy as Problem declares an environment.
 type Algorithm interface {
-	// New makes a policy of one run a seed; run r depends on seeds[r] alone. It is
-	// an error when a setting is out of bounds, Spec.Validate has one, or there is
-	// no seed.
+	// New makes a policy of one run a seed; run r depends on seeds[r] alone. It is an error when a
+	// setting is out of bounds, Spec.Validate has one, or there is no seed.
 	New(spec Spec, seeds []uint64) (Policy, error)
 }
 

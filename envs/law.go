@@ -7,8 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// Law is one run of a bandit: which contexts are offered and what a context
-// pays, see FromLaw.
+// Law is one run of a bandit: which contexts are offered and what a context pays, see FromLaw.
 type Law struct {
 	// Offer draws the candidates of a step. It writes their features to
 	// contexts, [M, D] and all 0, and returns how many candidates there are, 1 to M.
@@ -34,11 +33,10 @@ func Coin(p float64, rng *rand.Rand) float64 {
 	return 0
 }
 
-// FromLaw starts the environment of a bandit whose steps are independent of
-// each other, as a Problem's New returns it: one run a seed, whose law is what
-// law returns for the seed. What differs from run to run, such as hidden
-// weights, law draws from NewRand(seed, role) with a role that begins with
-// "problem/". The environment implements Oracle.
+// FromLaw starts the environment of a bandit whose steps are independent of each other, as a
+// Problem's New returns it: one run a seed, whose law is what law returns for the seed. What
+// differs from run to run, such as hidden weights, law draws from NewRand(seed, role) with a role
+// that begins with "problem/". The environment implements Oracle.
 //
 // A bad spec, no seed and a missing function are errors; at a Step, a reward that
 // is not finite and an Offer of another number than 1 to M.

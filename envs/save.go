@@ -13,8 +13,7 @@ import (
 
 // Saver is implemented by policies that can be kept in a file.
 type Saver interface {
-	// Save writes all that matters to the choices to come, random streams
-	// included.
+	// Save writes all that matters to the choices to come, random streams included.
 	Save(w io.Writer) error
 	// Load makes the policy what the saved one was: the next choices are the same.
 	// Another declaration, spec or number of runs and a damaged file are errors,

@@ -2,10 +2,9 @@ package envs
 
 import "math/rand/v2"
 
-// NewRand returns the random stream of one role (a short name such as
-// "problem/contexts", "act", "replay") of one run. Streams of different roles or
-// seeds are independent. The generator is math/rand/v2's PCG, seeded by hashing
-// role and seed.
+// NewRand returns the random stream of one role (a short name such as "problem/contexts", "act",
+// "replay") of one run. Streams of different roles or seeds are independent. The generator is
+// math/rand/v2's PCG, seeded by hashing role and seed.
 //
 // Problem and policy of a run often have the same seed, so their roles must
 // differ: those of problems begin with "problem/".

@@ -165,10 +165,9 @@ func checkNoise(field string, sd float64) error {
 	return fmt.Errorf("envs: %s is %v, want 0 to 1e6 or NoNoise", field, sd)
 }
 
-// uniform returns the Offer of the toy problems: m contexts from the uniform law
-// on the open cube (0, 1)^D. Values are the midpoints of 2^23 equal cells, which
-// float32 represents exactly. One draw of 64 bits serves two values, since
-// drawing is most of the cost of a step.
+// uniform returns the Offer of the toy problems: m contexts from the uniform law on the open cube
+// (0, 1)^D. Values are the midpoints of 2^23 equal cells, which float32 represents exactly. One
+// draw of 64 bits serves two values, since drawing is most of the cost of a step.
 func uniform(m int) func(contexts []float32, rng *rand.Rand) int {
 	const cell = 1.0 / (1 << 23)
 	return func(contexts []float32, rng *rand.Rand) int {

@@ -16,9 +16,8 @@ import (
 // sets of varying size, with NaN beyond it. The probabilities of a policy are held
 // against 20,000 draws of Act, 250 an observation, between which it learns.
 //
-// steps is how long most checks play; default 80. It should be more than the
-// steps until learning changes the choices. All checks together play 120 times as
-// many steps of one run.
+// steps is how long most checks play; default 80. It should be more than the steps until learning
+// changes the choices. All checks together play 120 times as many steps of one run.
 func CheckAlgorithm(a envs.Algorithm, p envs.Problem, steps ...int) []Check {
 	c := algorithmChecks{a: a, p: p, spec: p.Spec(), varied: offered{p, p.Spec().Candidates, false}, steps: 80}
 	if len(steps) > 0 {
@@ -217,8 +216,7 @@ func (c algorithmChecks) specs() {
 	want(err != nil, "no error without a seed")
 }
 
-// spoiled calls Act or Update of a new policy of 3 runs with a transition that
-// was spoiled.
+// spoiled calls Act or Update of a new policy of 3 runs with a transition that was spoiled.
 func (c algorithmChecks) spoiled(act bool, spoil func(tr *envs.Transition)) error {
 	policy, tr := must(c.a.New(c.spec, seeds(3))), start(dice{}, c.p, seeds(3)).decide()
 	tr.Contexts = slices.Clone(tr.Contexts)

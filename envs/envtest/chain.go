@@ -9,8 +9,7 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Chain is a small problem with states (the MDP of section 2.2) whose optimal
-// policy is known.
+// Chain is a small problem with states (the MDP of section 2.2) whose optimal policy is known.
 //
 // A user walks along States states, from 0 to the last. Every step offers
 // Candidates items, each drawn uniformly from a catalogue of Items:

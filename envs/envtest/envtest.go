@@ -52,8 +52,7 @@ type promise struct {
 	kept func() // returns, or stops in want
 }
 
-// check makes all checks, but stops where the first fails: the others would
-// repeat what it says.
+// check makes all checks, but stops where the first fails: the others would repeat what it says.
 func check(promises []promise) (done []Check) {
 	for _, p := range promises {
 		done = append(done, Check{p.text, outcome(p.kept)})

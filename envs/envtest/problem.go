@@ -8,9 +8,8 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// CheckProblem checks what package envs promises of problems, playing random
-// actions. The mean of realised rewards is to be within 6 standard errors of an
-// Oracle's expectations.
+// CheckProblem checks what package envs promises of problems, playing random actions. The mean of
+// realised rewards is to be within 6 standard errors of an Oracle's expectations.
 func CheckProblem(p envs.Problem) []Check {
 	c := problemChecks{p}
 	return check([]promise{

@@ -132,9 +132,8 @@ func (t *table) next() (record []string, whole bool, err error) {
 	if parse(line, true) {
 		return record, whole, nil
 	}
-	// Where the line alone makes no record of the header's width, lines after it
-	// may belong to it. If they do not, its quotes are taken as they stand, or the
-	// file was cut off within them.
+	// Where the line alone makes no record of the header's width, lines after it may belong to it.
+	// If they do not, its quotes are taken as they stand, or the file was cut off within them.
 	ended := false
 	for k := range maxLines {
 		if k == len(t.ahead) {

@@ -20,8 +20,7 @@ type Entry struct {
 	Algorithm envs.Algorithm
 }
 
-// Experiment is the whole configuration of a comparison. All entries meet the
-// same problem streams.
+// Experiment is the whole configuration of a comparison. All entries meet the same problem streams.
 type Experiment struct {
 	Name    string // of the folder of results: letters, digits, '-', '_' and '.'
 	Problem envs.Problem
@@ -35,9 +34,8 @@ const maxRuns, maxSteps = 100_000, 1_000_000_000
 
 var folderName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}$`)
 
-// Scale returns the experiment with Steps multiplied by fraction and rounded, but
-// with at least 10 steps (or Steps, where that is less). It panics when fraction
-// is not a positive finite number.
+// Scale returns the experiment with Steps multiplied by fraction and rounded, but with at least 10
+// steps (or Steps, where that is less). It panics when fraction is not a positive finite number.
 func (e Experiment) Scale(fraction float64) Experiment {
 	if !(fraction > 0) || math.IsInf(fraction, 1) {
 		panic(fmt.Sprintf("sim: got scale %v, want a positive number", fraction))

@@ -9,9 +9,8 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Recorder is called after each step of a simulation, step being 1 after the first, and
-// copies what it wants to keep. regret is [R], the expected regret of this step; nil where
-// there is no Oracle.
+// Recorder is called after each step of a simulation, step being 1 after the first, and copies what
+// it wants to keep. regret is [R], the expected regret of this step; nil where there is no Oracle.
 type Recorder func(step int, tr envs.Transition, regret []float64)
 
 // Play lets the policy decide for the given number of steps, all runs together,

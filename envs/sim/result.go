@@ -26,9 +26,8 @@ type Result struct {
 	Version    string // Options.Version of the last part
 	Backend    string // likewise
 
-	// Check is the reward and the regret of the first 10,000 steps of run 0, to 6
-	// digits, if the candidates are chosen in turn. Results with different checks are
-	// of different problems.
+	// Check is the reward and the regret of the first 10,000 steps of run 0, to 6 digits, if the
+	// candidates are chosen in turn. Results with different checks are of different problems.
 	Check string
 
 	Checkpoints []int       // ascending steps, the first step being 1; the last is Steps
@@ -125,9 +124,8 @@ func (r *Result) format() []byte {
 
 var errDamaged = errors.New("it is no result file of this version, or it is damaged or cut off")
 
-// parse reads the file of a result, or of a part if it need not be complete. It accepts a
-// text only if format makes the same bytes of it: what is no number, say, is parsed as
-// something else.
+// parse reads the file of a result, or of a part if it need not be complete. It accepts a text only
+// if format makes the same bytes of it: what is no number, say, is parsed as something else.
 func parse(text []byte, complete bool) (*Result, error) {
 	lines := strings.Split(string(text), "\n")
 	first, end := len(keys)+2, len(lines)-2 // of the rows

@@ -26,10 +26,9 @@ import (
 // one from other code, and returns the finished results in the order of Entries.
 // Without an error these are all, or with shards, all whose other shards are finished.
 //
-// An entry that fails - an error, a panic, a number that is not finite - stops
-// alone, and the error names run, step and setting. When ctx is cancelled, all
-// stop within a step, finished stacks are kept, and the error wraps ctx.Err(). All
-// stop too when a file cannot be written.
+// An entry that fails - an error, a panic, a number that is not finite - stops alone, and the error
+// names run, step and setting. When ctx is cancelled, all stop within a step, finished stacks are
+// kept, and the error wraps ctx.Err(). All stop too when a file cannot be written.
 func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Result, error) {
 	if err := errors.Join(e.Validate(), opt.validate()); err != nil {
 		return nil, err
@@ -297,10 +296,9 @@ func (t *inTurn) Act(dst []int, obs envs.Observation) error {
 
 func (t *inTurn) Update(envs.Transition) error { t.step++; return nil }
 
-// fresh returns whether a stored result, or part, has today's Check and, where replay
-// asks for it, says of the first steps of one run what they are when played again. If
-// not, the entry is reported. Entries play different runs, since what one shows concerns
-// all.
+// fresh returns whether a stored result, or part, has today's Check and, where replay asks for it,
+// says of the first steps of one run what they are when played again. If not, the entry is
+// reported. Entries play different runs, since what one shows concerns all.
 func (j *job) fresh(r *Result, replay bool) bool {
 	same := r.Check == j.check
 	if there := r.there(); replay {

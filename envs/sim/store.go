@@ -30,9 +30,8 @@ import (
 // is empty where there is no Oracle.
 type Store struct{ Dir string }
 
-// Load returns the result of one entry of an experiment as it is stored; Run also
-// looks whether the code has changed since. The error wraps [fs.ErrNotExist] when
-// there is no such result.
+// Load returns the result of one entry of an experiment as it is stored; Run also looks whether the
+// code has changed since. The error wraps [fs.ErrNotExist] when there is no such result.
 func (s Store) Load(e Experiment, n Entry) (*Result, error) {
 	want, err := e.head(n)
 	if err != nil {
@@ -87,8 +86,7 @@ func (s Store) Path(e Experiment, n Entry) (string, error) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
 
-// path is the file of a result: the entry's name, made safe, and a hash of all
-// settings.
+// path is the file of a result: the entry's name, made safe, and a hash of all settings.
 func (s Store) path(r *Result) string {
 	v := r.values()
 	sum := sha256.Sum256([]byte(strings.Join(v[:7], "\n")))
@@ -116,9 +114,8 @@ func (s Store) load(path string) (*Result, error) {
 	return r, nil
 }
 
-// WriteFile writes a file under a temporary name, which begins with a dot, and
-// renames it, so that a file of the name is never half written. It makes the
-// folder where that is missing.
+// WriteFile writes a file under a temporary name, which begins with a dot, and renames it, so that
+// a file of the name is never half written. It makes the folder where that is missing.
 func WriteFile(path string, text []byte) error {
 	folder, name := filepath.Split(path)
 	temporary := filepath.Join(folder, "."+name+"-"+rand.Text())

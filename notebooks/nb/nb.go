@@ -34,9 +34,8 @@ func ShowSize(p *plot.Plot, alt string, width, height vg.Length) {
 	showPNG(alt, width, height, 1, p)
 }
 
-// ShowGrid shows plots beside and below each other, row by row in the given
-// number of columns, as one picture 9.6 inches wide whose axes are aligned. It
-// panics when there is no plot or no column.
+// ShowGrid shows plots beside and below each other, row by row in the given number of columns, as
+// one picture 9.6 inches wide whose axes are aligned. It panics when there is no plot or no column.
 func ShowGrid(columns int, alt string, plots ...*plot.Plot) {
 	width := 9.6 * vg.Inch
 	rows := vg.Length(math.Ceil(float64(len(plots)) / float64(columns)))
@@ -52,8 +51,7 @@ func showPNG(alt string, width, height vg.Length, columns int, plots ...*plot.Pl
 	})
 }
 
-// Text shows text as it is, in a fixed-width font and in its place among
-// pictures and tables.
+// Text shows text as it is, in a fixed-width font and in its place among pictures and tables.
 func Text(text string) { HTML("<pre>"+html.EscapeString(text)+"</pre>", text) }
 
 // HTML shows HTML, and plain where there is no HTML: outside a notebook, or in
@@ -62,9 +60,8 @@ func HTML(source, plain string) {
 	display(map[protocol.MIMEType]any{protocol.MIMETextHTML: source, protocol.MIMETextPlain: plain}, nil)
 }
 
-// Table shows a table of texts, in columns aligned with spaces where there is
-// no HTML. A cell may have several lines. It panics when a row has another length
-// than the header.
+// Table shows a table of texts, in columns aligned with spaces where there is no HTML. A cell may
+// have several lines. It panics when a row has another length than the header.
 func Table(header []string, rows [][]string) {
 	var rich, plain strings.Builder
 	w := tabwriter.NewWriter(&plain, 0, 0, 2, ' ', 0)

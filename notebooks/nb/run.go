@@ -25,11 +25,10 @@ import (
 	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
-// Run plays an experiment at its [Scale] and keeps the results in the [Store],
-// under a progress bar, and returns them in the order of the entries. What the
-// store already holds is not played again, unless the code has changed. An error
-// fails the cell, and so does the interrupt button; entries that are finished are
-// kept.
+// Run plays an experiment at its [Scale] and keeps the results in the [Store], under a progress
+// bar, and returns them in the order of the entries. What the store already holds is not played
+// again, unless the code has changed. An error fails the cell, and so does the interrupt button;
+// entries that are finished are kept.
 func Run(e sim.Experiment) []*sim.Result {
 	opt := paper.Options()
 	update, erase := Bar()

@@ -18,8 +18,7 @@ import (
 // result among them.
 const fewSteps = 500
 
-// player opens the backend and returns what plays runs on the device, or nil where
-// the host does.
+// player opens the backend and returns what plays runs on the device, or nil where the host does.
 func (p *program) player() (sim.Player, error) {
 	backend, err := pgcr.OpenBackend("")
 	if err != nil || p.device == "off" {

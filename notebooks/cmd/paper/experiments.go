@@ -267,8 +267,7 @@ func (p *program) table(*cobra.Command, []string) error {
 	return err
 }
 
-// judge judges the paper's claims by what is stored, prints them, and keeps them
-// as Markdown.
+// judge judges the paper's claims by what is stored, prints them, and keeps them as Markdown.
 func (p *program) judge() error {
 	experiments, err := p.experiments(nil)
 	results := map[string][]*sim.Result{}

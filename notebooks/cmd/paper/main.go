@@ -1,9 +1,8 @@
-// Paper runs the experiments of "Policy Gradients for Contextual
-// Recommendations" (Pan et al., WWW 2019), draws its figures and judges its
-// claims. paper -h lists the commands. What is run is declared in package paper. Figures
-// and claims are of the largest scale that is stored. Ctrl-C keeps what is finished, and
-// the same command goes on from there. The exit status is 1 when something failed, 2 when
-// the command line is wrong, and 130 when it was interrupted.
+// Paper runs the experiments of "Policy Gradients for Contextual Recommendations" (Pan et al., WWW
+// 2019), draws its figures and judges its claims. paper -h lists the commands. What is run is
+// declared in package paper. Figures and claims are of the largest scale that is stored. Ctrl-C
+// keeps what is finished, and the same command goes on from there. The exit status is 1 when
+// something failed, 2 when the command line is wrong, and 130 when it was interrupted.
 package main
 
 import (
@@ -141,8 +140,7 @@ func (p *program) commands() *cobra.Command {
 	return root
 }
 
-// takesRuns reports whether a command is about runs that may be others than the
-// declared ones.
+// takesRuns reports whether a command is about runs that may be others than the declared ones.
 func takesRuns(command string) bool {
 	return slices.Contains([]string{"run", "submit", "list", "plot", "table"}, command)
 }
@@ -176,8 +174,7 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 	return nil
 }
 
-// repository is the absolute path of this repository, in which the working
-// directory must be.
+// repository is the absolute path of this repository, in which the working directory must be.
 func repository() (string, error) {
 	const module = "github.com/contextrec/contextrec"
 	from, err := os.Getwd()
@@ -189,8 +186,7 @@ func repository() (string, error) {
 	return "", cmp.Or(err, fmt.Errorf("%s is not in the repository of %s: change to its folder", from, module))
 }
 
-// next tells the commands that come next, with the flags that lead them to what
-// has been made.
+// next tells the commands that come next, with the flags that lead them to what has been made.
 func (p *program) next(commands ...string) {
 	for i, c := range commands {
 		if name, _, _ := strings.Cut(c, " "); takesRuns(name) {

@@ -3,17 +3,15 @@
 //
 //	nbrun [-o out.ipynb] [-timeout 1h] notebook.ipynb
 //
-// The notebook's folder is the working directory of its cells. Without -o the
-// notebook itself is replaced. It is written also when a cell fails, with the error
-// in it, and left alone when the run is interrupted. Gonb, goimports and go are looked
-// for beside nbrun and on PATH. The exit status is 1 when a cell fails, 130 when it was
-// interrupted.
+// The notebook's folder is the working directory of its cells. Without -o the notebook itself is
+// replaced. It is written also when a cell fails, with the error in it, and left alone when the run
+// is interrupted. Gonb, goimports and go are looked for beside nbrun and on PATH. The exit status
+// is 1 when a cell fails, 130 when it was interrupted.
 //
 // It talks to the kernel by the Jupyter wire protocol
-// (https://jupyter-client.readthedocs.io/en/stable/messaging.html). A shell line that
-// fails and a command that GoNB does not know, which Jupyter shows as text among other
-// text, fail the cell here, and so does more than 1 MiB of text. Equal results give equal
-// files, byte for byte.
+// (https://jupyter-client.readthedocs.io/en/stable/messaging.html). A shell line that fails and a
+// command that GoNB does not know, which Jupyter shows as text among other text, fail the cell
+// here, and so does more than 1 MiB of text. Equal results give equal files, byte for byte.
 //
 // Three faults of GoNB remain. A comment //line in a cell ends the kernel, which leaves
 // its gopls running; a cell that reads stdin waits for the time limit; and a line that

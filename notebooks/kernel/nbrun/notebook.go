@@ -49,9 +49,8 @@ func writeNotebook(path string, n object) error {
 	return err
 }
 
-// prepare takes the outputs away from all code cells and returns those that are not
-// empty. It declares the kernel, without the version of Go, which the file would
-// change with.
+// prepare takes the outputs away from all code cells and returns those that are not empty. It
+// declares the kernel, without the version of Go, which the file would change with.
 func prepare(n object) (code []object) {
 	metadata, _ := n["metadata"].(object)
 	if metadata == nil {

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// outputs collects what one cell puts out. What is stored does not depend on
-// timing: stdout is one output, stderr the next, and pictures and tables follow
-// in their order. GoNB carries text and the others on different pipes, so their
-// order among each other is chance even in a browser.
+// outputs collects what one cell puts out. What is stored does not depend on timing: stdout is one
+// output, stderr the next, and pictures and tables follow in their order. GoNB carries text and the
+// others on different pipes, so their order among each other is chance even in a browser.
 type outputs struct {
 	stdout, stderr strings.Builder
 	rich           []object
