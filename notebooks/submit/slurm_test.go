@@ -147,28 +147,13 @@ func TestSlurmTimeLimit(t *testing.T) {
 	}
 }
 
-// What a cluster does not take, or nodes do not see, is said before a job is submitted.
+// What a cluster does not take is said.
 func TestSlurmRefuses(t *testing.T) {
 	if !*onSlurm {
 		t.Skip("there is no Slurm")
 	}
-	dir := t.TempDir()
-	paper, out := filepath.Join(dir, "paper"), filepath.Join(dir, "out")
-	run(t, "go", "build", "-o", paper, "./notebooks/cmd/paper")
-	if err := os.Mkdir(out, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	line := strings.Fields(paper + " submit toy-linear -to slurm -out " + out + " -- --partition=nonsense")
-	if text, err := attempt(line...); err == nil || !strings.Contains(text, "invalid partition specified: nonsense") {
-		t.Errorf("%v, %s", err, text)
-	}
-	line[len(line)-1] = "--partition=test"
-	hidden := append([]string{"unshare", "-m", "sh", "-c", `mount -t tmpfs none "$0" && exec "$@"`, out}, line...)
-	text, err := attempt(hidden...)
-	if strings.Contains(text, "unshare failed") || strings.Contains(text, "mount:") {
-		t.Skipf("no folder can be hidden from nodes: %s", text)
-	}
-	if err == nil || !strings.Contains(text, "must be in a folder that all nodes share") || run(t, "squeue", "-h") != "" {
+	line := "go run ./notebooks/cmd/paper submit toy-linear -to slurm -out " + t.TempDir() + " -- --partition=nonsense"
+	if text, err := attempt(strings.Fields(line)...); err == nil || !strings.Contains(text, "invalid partition specified: nonsense") {
 		t.Errorf("%v, %s", err, text)
 	}
 }

@@ -7,11 +7,11 @@
 // refused until all is finished. A folder beside the results, which ends in .job, has the
 // program and its logs, which tell every 10 seconds how long a task still takes.
 //
-// Slurm: the store is in a folder that all nodes have, at the same path; two tasks look
-// before the job is submitted. Tasks run a copy of the program: changing the code meanwhile
-// changes nothing. Arguments for sbatch say what a task may use: --partition=cpu
-// --time=2:00:00 --cpus-per-task=4, and --array=1-64%8 for 8 of 64 tasks at a time. A task
-// that comes to its time limit is queued again.
+// Slurm: the store is in a folder that all nodes have, at the same path; where one has it not, its
+// tasks fail without a log. Tasks run a copy of the program: changing the code meanwhile changes
+// nothing. Arguments for sbatch say what a task may use: --partition=cpu --time=2:00:00
+// --cpus-per-task=4, and --array=1-64%8 for 8 of 64 tasks at a time. A task that comes to its time
+// limit is queued again.
 //
 // Kubernetes, 1.29 or later: the store is on a volume claim that many nodes may mount
 // (ReadWriteMany), /results in the containers. The program is the image's, such as that of
@@ -181,14 +181,6 @@ func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experime
 			fmt.Fprintf(w, "submitted %s; kubectl describe pods -l job-name=%[1]s says why no task starts, kubectl delete job %[1]s cancels all\n", name)
 		}
 		return err
-	}
-	fmt.Fprintln(w, "waiting for two tasks that look whether nodes have", d.dir)
-	seen := filepath.Join(d.dir, "seen-"+rand.Text())
-	look := fmt.Sprintf("#!/bin/sh\ntest -x %s && touch %s-$SLURM_ARRAY_TASK_ID\n", shellWord(d.copied), shellWord(seen))
-	_, err = call(ctx, look, append(append([]string{"sbatch"}, j.Args...), "--wait", "--array=1-2", "--time=5", "--output=/dev/null"))
-	if err = cmp.Or(err, os.Remove(seen+"-1"), os.Remove(seen+"-2")); err != nil {
-		return fmt.Errorf("submit: no job is submitted: these tasks did not find %s, which must be in a folder that all nodes share, at the same path, "+
-			"or the cluster does not take the arguments: %w", d.dir, err)
 	}
 	id, err := call(ctx, text, []string{"sbatch", "--parsable"})
 	if id, _, _ = strings.Cut(id, ";"); err == nil { // the name of a cluster may follow
