@@ -15,7 +15,7 @@
 // have none by default (Li et al. have none), the logistic models have one: with contexts of a
 // positive mean a logistic curve through the origin would spend its weights on its level.
 //
-// Every policy implements Estimator, envs.Saver and envs.Probable. Probabilities are exact, but for
+// Every policy implements envs.Saver and envs.Probable. Probabilities are exact, but for
 // Thompson sampling's: those are averages over 1,000 draws of θ, with a standard error of at most
 // 0.016. When a model is lost in rounding, the message names the largest feature and the largest
 // reward that the run has learned from.

@@ -2,6 +2,7 @@ package baselines
 
 import (
 	"math"
+	"slices"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -18,3 +19,19 @@ func (p *policy[T]) Scores(dst []float64, obs envs.Observation) error {
 		return nil
 	})
 }
+
+// Estimate returns a copy of the fitted parameters θ of one run: [D], or [D+1] with the
+// intercept last.
+func (p *policy[T]) Estimate(run int) []float64 {
+	switch m := any(p.runs[run].Model).(type) {
+	case *linear:
+		return slices.Clone(m.Theta)
+	case *logistic:
+		return slices.Clone(m.Theta)
+	case *glmUCB:
+		return slices.Clone(m.Fit.Theta)
+	}
+	return nil
+}
+
+type Estimator interface{ Estimate(run int) []float64 }

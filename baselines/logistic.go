@@ -52,8 +52,6 @@ func newLogistic(n int, scale, ridge float64, every, memory int) *logistic {
 	}
 }
 
-func (l *logistic) estimate() []float64 { return l.Theta }
-
 func (l *logistic) score(dst, features []float64, rng *rand.Rand) {
 	l.Curvature.score(dst, features, l.Theta, l.scale, rng)
 }

@@ -17,13 +17,6 @@ import (
 // NoExploration, as Alpha or Scale, is 0: the policy is greedy. Zero itself stands for the default.
 const NoExploration = -1
 
-// Estimator is implemented by every policy of this package.
-type Estimator interface {
-	// Estimate returns a copy of the fitted parameters θ of one run: [D], or [D+1] with the
-	// intercept last; empty for Random.
-	Estimate(run int) []float64
-}
-
 // model is what one run has learned. Features are contexts in float64, with a 1 appended where
 // there is an intercept: N numbers a candidate.
 type model interface {
@@ -31,8 +24,6 @@ type model interface {
 	score(dst, features []float64, rng *rand.Rand)
 	// learn learns the reward of features x, [N], at a step counted from 1. It may overwrite x.
 	learn(step int, x []float64, reward float64) error
-	// estimate returns θ, [N]; the caller copies it.
-	estimate() []float64
 }
 
 // run is the state of one run; exported fields, the model's too, are what is saved.
@@ -152,8 +143,6 @@ func (p *policy[T]) Update(tr envs.Transition) error {
 	return nil
 }
 
-func (p *policy[T]) Estimate(run int) []float64 { return slices.Clone(p.runs[run].Model.estimate()) }
-
 func (p *policy[T]) Save(w io.Writer) error {
 	return envs.WriteState(w, p.declared, p.spec, len(p.runs), p.runs)
 }
@@ -204,7 +193,6 @@ type random struct{}
 
 func (random) score(dst, _ []float64, _ *rand.Rand)      { clear(dst) }
 func (random) learn(_ int, _ []float64, _ float64) error { return nil }
-func (random) estimate() []float64                       { return nil }
 
 // load writes the features of a context to dst, and a 1 where dst has room for one more.
 func load(dst []float64, context []float32) {

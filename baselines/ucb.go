@@ -64,8 +64,6 @@ func (m *linear) learn(_ int, x []float64, reward float64) error {
 	return nil
 }
 
-func (m *linear) estimate() []float64 { return m.Theta }
-
 // GLMUCB is the upper confidence bound of a generalized linear model with the logistic link
 // (Filippi et al. 2010, algorithm 1). With the chosen contexts c_s and their rewards r_s of all
 // past steps and μ(x) = 1/(1+exp(−x)),
@@ -126,5 +124,3 @@ func (m *glmUCB) learn(step int, x []float64, reward float64) error {
 	m.Factor.rotate(m.Factor.scratch, nil, 0)
 	return m.Fit.learn(step, x, reward)
 }
-
-func (m *glmUCB) estimate() []float64 { return m.Fit.Theta }

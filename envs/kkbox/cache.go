@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,9 +44,8 @@ func loadCache(folder, key string) *Dataset {
 // keepCache writes the cache in one go: no program reads half of one.
 func keepCache(folder, key string, data *Dataset) error {
 	var b bytes.Buffer
-	encoder := gob.NewEncoder(&b)
-	if err := errors.Join(encoder.Encode(key), encoder.Encode(data)); err != nil {
-		return err
-	}
+	encoder := gob.NewEncoder(&b) // which takes both, and all that is written
+	encoder.Encode(key)
+	encoder.Encode(data)
 	return sim.WriteFile(filepath.Join(folder, cacheFile), b.Bytes())
 }

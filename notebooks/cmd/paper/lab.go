@@ -93,19 +93,13 @@ func (p *program) makeKernel(ctx context.Context, folder string) error {
 	if err := p.prepareKernel(ctx, true); err != nil {
 		return err
 	}
-	goProgram, err := exec.LookPath("go") // it has just built the kernel
-	if err != nil {
-		return err
-	}
+	goProgram, _ := exec.LookPath("go") // it has just built the kernel
 	env := kernelEnv(p.root, p.out)
 	env["PATH"] = strings.Join([]string{programs(p.root), filepath.Dir(goProgram), "${PATH}"}, string(filepath.ListSeparator))
-	data, err := json.MarshalIndent(map[string]any{
+	data, _ := json.MarshalIndent(map[string]any{ // strings
 		"argv":         []string{filepath.Join(programs(p.root), "gonb"), "--kernel", "{connection_file}"},
 		"display_name": "Go (gonb)", "language": "go", "interrupt_mode": "message", "env": env,
 	}, "", " ")
-	if err != nil {
-		return err
-	}
 	return sim.WriteFile(filepath.Join(folder, "kernel.json"), data)
 }
 

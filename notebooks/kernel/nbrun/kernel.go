@@ -184,9 +184,9 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 // does not compile, whose program or shell line does not exit with 0, that has a %command that GoNB
 // does not know, that takes longer than timeout, or that writes too much. When it returns, the
 // kernel and what its cells have started are gone.
-func run(ctx context.Context, n object, dir string, timeout time.Duration, progress func(number, of int, took time.Duration)) error {
+func run(ctx context.Context, n object, path string, timeout time.Duration) error {
 	code := prepare(n)
-	k, err := startKernel(ctx, dir)
+	k, err := startKernel(ctx, filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func run(ctx context.Context, n object, dir string, timeout time.Duration, progr
 			said := "    " + strings.ReplaceAll(o.said(), "\n", "\n    ")
 			return fmt.Errorf("cell %d of %d %w: %s\n%s\n%s", i+1, len(code), errCell, reason, source, said)
 		}
-		progress(i+1, len(code), time.Since(began))
+		fmt.Printf("%s  cell %d/%d  %.1f s\n", filepath.Base(path), i+1, len(code), time.Since(began).Seconds())
 	}
 	return nil
 }

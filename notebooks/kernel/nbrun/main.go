@@ -68,15 +68,12 @@ func nbrun(ctx context.Context, in, out string, timeout time.Duration) error {
 	if self, err := os.Executable(); err == nil {
 		os.Setenv("PATH", filepath.Dir(self)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	}
-	name := filepath.Base(in)
-	err = run(ctx, n, filepath.Dir(in), timeout, func(number, of int, took time.Duration) {
-		fmt.Printf("%s  cell %d/%d  %.1f s\n", name, number, of, took.Seconds())
-	})
+	err = run(ctx, n, in, timeout)
 	if err == nil || errors.Is(err, errCell) {
 		err = errors.Join(err, writeNotebook(out, n))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", filepath.Base(in), err)
 	}
 	return nil
 }

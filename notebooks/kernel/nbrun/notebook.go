@@ -36,9 +36,7 @@ func writeNotebook(path string, n object) error {
 	e := json.NewEncoder(&buf)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	if err := e.Encode(n); err != nil {
-		return err
-	}
+	e.Encode(n) // which was JSON
 	err := os.WriteFile(path+".new", buf.Bytes(), 0o666)
 	if err == nil {
 		err = os.Rename(path+".new", path)
