@@ -30,11 +30,9 @@ func Check(p Problem) (warnings []string, err error) {
 	return warnings, err
 }
 
-// CheckSteps looks at steps, a few hundred decisions of a log say, and returns what cannot be
-// learned from them, or not by default settings, with remedies: rewards and features that are far
-// from 1 in size or have outliers, features that are constant or the same for all candidates, sets
-// of one candidate. It is silent on all else. It stops after some millions of features. Without
-// names, features are counted from 0.
+// CheckSteps looks at steps, a few hundred decisions of a log say, and returns what cannot be learned
+// from them, or not by default settings, with remedies. It is silent on all else, and stops after
+// some millions of features. Without names, features are counted from 0.
 func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warnings []string) {
 	const far, outlier, most = 20, 100, 1 << 22
 	rewards, features, same := sizes{}, make([]sizes, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)

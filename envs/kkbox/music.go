@@ -30,8 +30,6 @@ const stateDim = StateSongs * (NumFields + 1)
 // the probability that the row's target was drawn with. A policy may earn more
 // than by the best expected reward, since a row has the same target whenever it
 // comes. On real data the law is unknown, and there is no Oracle.
-//
-// The zero value is the paper's setting on synthetic data.
 type MusicStateless struct {
 	Source     Source
 	Candidates int // M; default 10

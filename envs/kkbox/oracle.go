@@ -7,9 +7,8 @@ import (
 )
 
 // LabelOracle chooses a song which the user will listen to again, if one is on offer: no policy
-// earns more. It reads the targets of the rows behind the contexts, which policies do not see, so
-// it plays the music problems only: its Act returns an error elsewhere. It learns nothing. Of songs
-// that look alike it takes the first, which is a random one, for songs are offered in random order.
+// earns more. It reads the targets of the rows behind the contexts, which policies do not see. Of
+// songs that look alike it takes the first, which is a random one.
 type LabelOracle struct{}
 
 // ProbabilityOracle chooses the song with the highest true probability, as LabelOracle does with

@@ -13,18 +13,14 @@ import (
 	"strings"
 )
 
-// Read reads the files of a folder: train.csv, songs.csv, song_extra_info.csv,
-// and test.csv where it is there, of which the counts of songs are used.
+// Read reads the files of a folder: train.csv, songs.csv, song_extra_info.csv, and test.csv where it
+// is there, of which the counts of songs are used.
 //
-// Every file may be there as X.csv or as X.csv.7z, in the folder or in one within, and
-// likewise in a zip file, and is looked for in that order; 7z files take an Unpacker,
-// which may be nil without them. Columns are found by name. The folder
-// may hold a part of the data: what differs from the whole is in the Notes.
-//
-// What was read is kept beside the files in contextrec.cache, and read from
+// Every file may be there as X.csv or as X.csv.7z, in the folder or in one within, and likewise in a
+// zip file, and is looked for in that order; 7z files take an Unpacker, which may be nil without
+// them. Columns are found by name. The folder may hold a part of the data: what differs from the
+// whole is in the Notes. What was read is kept beside the files in contextrec.cache, and read from
 // there as long as no file has another name, size or modification time.
-//
-// The error says which file is missing, or names file, line and column.
 func Read(folder string, unpacker Unpacker) (*Dataset, error) {
 	places := []place{{os.DirFS(folder), ""}}
 	zips, _ := filepath.Glob(filepath.Join(folder, "*.zip"))

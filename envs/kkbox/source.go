@@ -34,10 +34,9 @@ func (s Source) withDefaults() Source {
 	return s
 }
 
-// Open reads the data, or makes it: some seconds for synthetic data and for real data that was read
-// before, a minute or two for archives at first. A source is opened once in a program, and kept:
-// later calls return the same Dataset, from any goroutine, even if files have changed since. After
-// an error a later call tries again.
+// Open reads the data, or makes it: some seconds, or a minute or two for archives at first. A source
+// is kept once it is opened: later calls return the same Dataset, from any goroutine, even if files
+// have changed since.
 func (s Source) Open() (*Dataset, error) {
 	o, err := s.open()
 	return o.data, err

@@ -40,10 +40,9 @@ func (s Store) Load(e Experiment, n Entry) (*Result, error) {
 	return s.load(s.path(&want))
 }
 
-// Results returns all results that are there under an experiment's name, of all
-// scales and settings, in the order of the file names. The error wraps
-// [fs.ErrNotExist] when the experiment has no folder. Where some files are
-// refused, the results of the others are returned beside the joined errors.
+// Results returns all results under an experiment's name, of all scales and settings, in the order of
+// the file names. The error wraps [fs.ErrNotExist] when the experiment has no folder. Where some
+// files are refused, the results of the others are returned beside the joined errors.
 func (s Store) Results(experiment string) (results []*Result, err error) {
 	folder := filepath.Dir(s.path(&Result{Experiment: experiment}))
 	files, err := os.ReadDir(folder)

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -69,7 +68,7 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 		return results
 	}
 	if s.Folder == "" {
-		Check(job.Submit(Context(), texts{}, out, e, os.Args[1:]))
+		Text(Must(job.Submit(Context(), out, e, os.Args[1:])))
 	} else {
 		Text(fmt.Sprintf("%v; to submit what is missing again, remove that folder", s))
 	}
@@ -83,13 +82,6 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 		}
 	}
 	return results
-}
-
-type texts struct{}
-
-func (texts) Write(p []byte) (int, error) {
-	Text(strings.TrimSpace(string(p)))
-	return len(p), nil
 }
 
 // Scale is the fraction of an experiment's steps that Run plays: the environment

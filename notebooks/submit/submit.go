@@ -29,7 +29,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,23 +112,23 @@ func (d described) begin() error {
 // Text is the batch file or the manifest of a job whose tasks run the program with these
 // arguments and keep results in the folder results of out. Nothing is written or started.
 func (j Job) Text(out string, e sim.Experiment, args []string) (string, error) {
-	d, err := describeWithProgram(out, e)
-	if err != nil {
-		return "", err
-	}
-	return j.text(d, out, e, args)
+	_, text, err := j.prepare(out, e, args)
+	return text, err
 }
 
-func (j Job) text(d described, out string, e sim.Experiment, args []string) (string, error) {
+func (j Job) prepare(out string, e sim.Experiment, args []string) (d described, text string, err error) {
+	d, err = describeWithProgram(out, e)
 	program, word, template := d.copied, shellWord, slurmScript
 	switch {
+	case err != nil:
+		return d, "", err
 	case j.Tasks < 0 || j.Tasks > 1000:
-		return "", fmt.Errorf("submit: Tasks is %d, want 1 to 1,000: a task plays many runs", j.Tasks)
+		return d, "", fmt.Errorf("submit: Tasks is %d, want 1 to 1,000: a task plays many runs", j.Tasks)
 	case j.To == "kubernetes" && j.Image != "" && j.Claim != "":
 		inside, _ := filepath.Rel(out, d.copied)
 		program, word, template = cmp.Or(j.Program, "/results/"+filepath.ToSlash(inside)), strconv.Quote, kubernetesManifest
 	case j.To != "slurm" || j.Image+j.Claim+j.Queue != "":
-		return "", fmt.Errorf("submit: want To slurm, or kubernetes with an Image and a Claim; it is %q with %q and %q, Queue %q", j.To, j.Image, j.Claim, j.Queue)
+		return d, "", fmt.Errorf("submit: want To slurm, or kubernetes with an Image and a Claim; it is %q with %q and %q, Queue %q", j.To, j.Image, j.Claim, j.Queue)
 	}
 	command, options, queue := []string{word(program)}, "", ""
 	for _, arg := range args {
@@ -143,7 +142,7 @@ func (j Job) text(d described, out string, e sim.Experiment, args []string) (str
 	}
 	// Every cluster takes the name, and no two jobs have it.
 	name := fmt.Sprintf("paper-%.30s-%.6s", notInNames.ReplaceAllString(strings.ToLower(e.Name), "-"), strings.ToLower(rand.Text()))
-	return strings.NewReplacer("{{NAME}}", name, "{{JOB}}", filepath.Base(d.dir),
+	return d, strings.NewReplacer("{{NAME}}", name, "{{JOB}}", filepath.Base(d.dir),
 		"{{TASKS}}", strconv.Itoa(min(cmp.Or(j.Tasks, 64), e.Runs*len(e.Entries))), "{{OUT}}", shellWord(out),
 		"{{LOG}}", strconv.Quote(strings.ReplaceAll(d.dir, "%", "%%")+"/%A_%a.log"), " {{OPTIONS}}", options,
 		"{{SHELL}}", strings.Join(command, " "), "{{COMMAND}}", strings.Join(command, ", "),
@@ -155,38 +154,27 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 // The word of a shell; those of a line #SBATCH and of YAML are quoted as Go's.
 func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// Submit submits a job, of which [Job.Text] is the batch file or the manifest, and tells
-// its name. Runs that are in the store are not played again.
-func (j Job) Submit(ctx context.Context, w io.Writer, out string, e sim.Experiment, args []string) error {
-	d, err := describeWithProgram(out, e)
-	if err != nil {
-		return err
-	}
-	text, err := j.text(d, out, e, args)
-	if err != nil {
-		return err
-	}
-	if j.Program == "" {
+// Submit submits a job, of which [Job.Text] is the batch file or the manifest, and returns what
+// there is to know of it. Runs that are in the store are not played again.
+func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []string) (said string, err error) {
+	d, text, err := j.prepare(out, e, args)
+	if j.Program == "" && err == nil {
 		err = d.begin()
 		if _, there := os.Stat(d.copied); there != nil && err == nil {
 			err = cmp.Or(sim.WriteFile(d.copied, d.program), os.Chmod(d.copied, 0o755))
 		}
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if j.To == "kubernetes" {
 		name, err := call(ctx, text, append([]string{"kubectl", "apply", "-o", "name", "-f", "-"}, j.Args...))
-		if name = strings.TrimPrefix(name, "job.batch/"); err == nil {
-			fmt.Fprintf(w, "submitted %s; kubectl describe pods -l job-name=%[1]s says why no task starts, kubectl delete job %[1]s cancels all\n", name)
-		}
-		return err
+		name = strings.TrimPrefix(name, "job.batch/")
+		return fmt.Sprintf("submitted %s; kubectl describe pods -l job-name=%[1]s says why no task starts, kubectl delete job %[1]s cancels all", name), err
 	}
 	id, err := call(ctx, text, []string{"sbatch", "--parsable"})
-	if id, _, _ = strings.Cut(id, ";"); err == nil { // the name of a cluster may follow
-		fmt.Fprintf(w, "submitted %s; logs are in %s; scancel %[1]s cancels it\n", id, d.dir)
-	}
-	return err
+	id, _, _ = strings.Cut(id, ";") // the name of a cluster may follow
+	return fmt.Sprintf("submitted %s; logs are in %s; scancel %[1]s cancels it", id, d.dir), err
 }
 
 func call(ctx context.Context, stdin string, command []string) (string, error) {

@@ -59,9 +59,11 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 		fmt.Fprint(p.stdout, text)
 		return err
 	}
-	if err := job.Submit(cmd.Context(), p.stdout, p.out, e, args); err != nil {
+	said, err := job.Submit(cmd.Context(), p.out, e, args)
+	if err != nil {
 		return err
 	}
+	fmt.Fprintln(p.stdout, said)
 	p.next("status -watch", "table")
 	return nil
 }
