@@ -46,7 +46,7 @@ func TestRegret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const runs, m = 20, 5
-			g, expected, regret := play(t, pgcr.Config{}, c.problem, seeds(1, runs)), make([]float64, runs*m), make([]float64, runs)
+			g, expected, regret := play(t, pgcr.Paper(), c.problem, seeds(1, runs)), make([]float64, runs*m), make([]float64, runs)
 			for range 4000 {
 				g.env.(envs.Oracle).ExpectedRewards(expected)
 				g.steps(1)
@@ -74,7 +74,7 @@ func TestFarSighted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
-	g := play(t, pgcr.Config{Discount: 0.9, UnweightedCritic: true, BatchSize: 32}, envtest.Chain{}, seeds(1, 4))
+	g := play(t, pgcr.Config{Discount: 0.9, BatchSize: 32}, envtest.Chain{}, seeds(1, 4))
 	g.steps(3000)
 	mean := 0.0
 	for _, reward := range g.steps(1000) {

@@ -24,13 +24,21 @@ type Config struct {
 	UpdatesPerStep int // updates each time; default 1
 	Capacity       int // steps of a run that the history keeps, each in 4*M*D + 24 bytes (see Replay); default 0, all
 
-	UnweightedCritic bool // leaves p̂ out of (23): chosen contexts come with that probability already
+	// WeightedCritic puts p̂ into (23), as the paper does. Chosen contexts come with that probability
+	// already, and without a second time they are learned faster.
+	WeightedCritic bool
 
 	Greed    Greed   // Time-Dependent Greed; the default is off: kappa = 1
 	Dropout  float64 // Actor-Dropout: share of the last hidden layer that is dropped, in [0, 1); default 0
 	Discount float64 // gamma, in [0, 1]; default 0, a bandit. It counts in problems with sessions only.
 
 	Backend compute.Backend `json:"-"` // runs the graphs; default: what OpenBackend("") returns
+}
+
+// Paper returns the paper's setting: the update as it is published, p̂ in (23) included. The paper
+// states networks and batches (section 6.2); the learning rates, which it does not, are 0.01.
+func Paper() Config {
+	return Config{ActorRate: 0.01, CriticRate: 0.01, InitScale: 1, UpdatesPerStep: 1, WeightedCritic: true}
 }
 
 // OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets are those that were

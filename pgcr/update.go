@@ -19,7 +19,7 @@ type Batch struct {
 	Next     *Node // [R, D+1, B], columns: the contexts chosen at the next steps of the sessions; nil in a bandit
 	Discount *Node // [R, B]: gamma, or 0 at the end of an episode; nil in a bandit
 
-	UnweightedCritic bool // 1 in place of p̂ in (23)
+	WeightedCritic bool // p̂ is in (23), else 1
 }
 
 // inSets puts a number of each context, [R, K], at the places of the contexts in the resampled
@@ -43,7 +43,7 @@ func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*No
 	scores := Add(b.inSets(actor.Forward(b.Contexts, b.Mask)), b.Absent)
 
 	weight := b.Ready
-	if !b.UnweightedCritic && candidates > 1 { // a single candidate has probability 1
+	if b.WeightedCritic && candidates > 1 { // a single candidate has probability 1
 		own := actor.Forward(b.Chosen, b.Mask)
 		others := Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1))
 		weight = Mul(weight, ResampledProbabilities(own, others, b.Kappa)) // (21)

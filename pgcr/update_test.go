@@ -89,9 +89,9 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 		problem envs.Problem
 	}{
 		"bandit":     {pgcr.Config{Hidden: []int{4}, BatchSize: 6, ActorRate: 1e-9, CriticRate: 1e-9}, envs.Mixed{Candidates: 3, Dim: 4}},
-		"two layers": {pgcr.Config{Hidden: []int{4, 3}, BatchSize: 6, Resamples: 3, Dropout: .4, ActorRate: 1e-9, CriticRate: 1e-9}, envs.Mixed{Candidates: 3, Dim: 4}},
-		"unweighted": {pgcr.Config{Hidden: []int{4}, BatchSize: 6, UnweightedCritic: true, Greed: pgcr.Greed{Rate: .1}, ActorRate: 1e-9, CriticRate: 1e-9}, envs.Mixed{Candidates: 3, Dim: 4}},
-		"sessions":   {pgcr.Config{Hidden: []int{4}, BatchSize: 6, Resamples: 2, Discount: .9, ActorRate: 1e-9, CriticRate: 1e-9}, envtest.Chain{}},
+		"two layers": {pgcr.Config{WeightedCritic: true, Hidden: []int{4, 3}, BatchSize: 6, Resamples: 3, Dropout: .4, ActorRate: 1e-9, CriticRate: 1e-9}, envs.Mixed{Candidates: 3, Dim: 4}},
+		"greed":      {pgcr.Config{Hidden: []int{4}, BatchSize: 6, WeightedCritic: true, Greed: pgcr.Greed{Rate: .1}, ActorRate: 1e-9, CriticRate: 1e-9}, envs.Mixed{Candidates: 3, Dim: 4}},
+		"sessions":   {pgcr.Config{WeightedCritic: true, Hidden: []int{4}, BatchSize: 6, Resamples: 2, Discount: .9, ActorRate: 1e-9, CriticRate: 1e-9}, envtest.Chain{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, other := play(t, c.config, c.problem, seeds(3, 2)), play(t, c.config, c.problem, seeds(3, 2))
@@ -138,7 +138,7 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 				}
 				scores := Add(sets(a.Network.Forward(actor, b[0], b[6])), b[2])
 				weight := OnesLike(b[4])
-				if !c.config.UnweightedCritic {
+				if c.config.WeightedCritic {
 					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[3], b[6]),
 						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[7])
 				}

@@ -14,12 +14,13 @@ import (
 // Settings are those of a value network and of its training. The zero value is the paper's for the
 // toy problems (section 6.2), where it states one.
 type Settings struct {
-	Hidden      []int   // units of the hidden layers, ReLU; default 10
-	Rate        float64 // Adam's learning rate; default 0.01
-	InitScale   float64 // of the initial weights, see pgcr.Network.Init; default 1
-	BatchSize   int     // B, history steps an update; default 64
-	UpdateEvery int     // environment steps an update; default 1
-	Capacity    int     // steps of a run that the history keeps, each in 4*D + 24 bytes (see pgcr.Replay); default 0, all
+	Hidden         []int   // units of the hidden layers, ReLU; default 10
+	Rate           float64 // Adam's learning rate; default 0.01
+	InitScale      float64 // of the initial weights, see pgcr.Network.Init; default 1
+	BatchSize      int     // B, history steps an update; default 64
+	UpdateEvery    int     // environment steps between updates; default 1
+	UpdatesPerStep int     // updates each time; default 1
+	Capacity       int     // steps of a run that the history keeps, each in 4*D + 24 bytes (see pgcr.Replay); default 0, all
 
 	// Discount is gamma, in [0, 1]; default 0, which is a bandit. It counts in problems with
 	// sessions only.
@@ -34,7 +35,7 @@ func (s Settings) withDefaults() Settings {
 		s.Hidden = []int{10}
 	}
 	s.Rate, s.InitScale = cmp.Or(s.Rate, 0.01), cmp.Or(s.InitScale, 1)
-	s.BatchSize, s.UpdateEvery = cmp.Or(s.BatchSize, 64), cmp.Or(s.UpdateEvery, 1)
+	s.BatchSize, s.UpdateEvery, s.UpdatesPerStep = cmp.Or(s.BatchSize, 64), cmp.Or(s.UpdateEvery, 1), cmp.Or(s.UpdatesPerStep, 1)
 	return s
 }
 
@@ -44,7 +45,7 @@ func (s Settings) check() error {
 		return fmt.Errorf("Rate is %v, want a learning rate in (0, 10]", s.Rate)
 	}
 	return pgcr.Config{Hidden: s.Hidden, ActorRate: s.Rate, CriticRate: s.Rate, InitScale: s.InitScale, BatchSize: s.BatchSize,
-		Resamples: 1, UpdateEvery: s.UpdateEvery, UpdatesPerStep: 1, Capacity: s.Capacity, Discount: s.Discount}.Validate()
+		Resamples: 1, UpdateEvery: s.UpdateEvery, UpdatesPerStep: s.UpdatesPerStep, Capacity: s.Capacity, Discount: s.Discount}.Validate()
 }
 
 // Greedy always chooses the candidate with the largest value, and among equal ones it draws

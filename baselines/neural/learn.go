@@ -34,7 +34,7 @@ func newLearner(p *Policy, sessions bool) (*learner, error) {
 }
 
 // Update implements envs.Policy: it appends the step to the history and, every UpdateEvery steps,
-// learns from a batch of it.
+// learns from batches of it.
 func (p *Policy) Update(tr envs.Transition) (err error) {
 	tr.Check(p.spec, p.Runs())
 	if err := tr.Finite(); err != nil {
@@ -51,9 +51,13 @@ func (p *Policy) Update(tr envs.Transition) (err error) {
 	if p.steps++; p.steps%int64(p.settings.UpdateEvery) != 0 {
 		return nil
 	}
-	p.updates++
-	_, err = pgcr.Train(p.learn.exec, []*pgcr.Parameters{p.network}, p.draw()...)
-	return p.history.Explain(err, p.updates, tr.Observation)
+	for range p.settings.UpdatesPerStep {
+		p.updates++
+		if _, err := pgcr.Train(p.learn.exec, []*pgcr.Parameters{p.network}, p.draw()...); err != nil {
+			return p.history.Explain(err, p.updates, tr.Observation)
+		}
+	}
+	return nil
 }
 
 // onlyChosen is a transition in which the chosen candidate was the only one.

@@ -118,7 +118,7 @@ func spaces(e sim.Experiment) []space {
 		return pgcr.Config{Hidden: hidden, BatchSize: batch, UpdateEvery: every, ActorRate: d.between(1e-4, 0.1), CriticRate: d.between(1e-4, 0.1)}
 	}
 	added := func(d draws, c pgcr.Config) pgcr.Config {
-		c.InitScale, c.UpdatesPerStep, c.UnweightedCritic = d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1
+		c.InitScale, c.UpdatesPerStep, c.WeightedCritic = d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1
 		return c
 	}
 	heuristics := func(d draws, c pgcr.Config) pgcr.Config {

@@ -110,7 +110,7 @@ func newUpdates(b *testing.B, c pgcr.Config, spec envs.Spec, runs int, on string
 		critic, rest := networks[1].Nodes(rest)
 		rate := Scalar(g, dtypes.Float32, .001)
 		actor, critic, _ = pgcr.Update(actor, critic, pgcr.Batch{Updates: rest[2], Contexts: rest[3], Chosen: rest[4], Reward: rest[5], Sets: rest[6],
-			Absent: ZerosLike(one(runs, n, batch, m)), Ready: one(runs, batch), Kappa: one(), ActorRate: rate, CriticRate: rate, UnweightedCritic: true})
+			Absent: ZerosLike(one(runs, n, batch, m)), Ready: one(runs, batch), Kappa: one(), ActorRate: rate, CriticRate: rate})
 		return append([]*Node{actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V, AddScalar(rest[0], 1), rest[1], AddScalar(rest[2], 1)}, rest[3:]...)
 	}
 	u.exec, err = NewExec(backend, func(in []*Node) []*Node {

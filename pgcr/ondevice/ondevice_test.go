@@ -38,9 +38,12 @@ func TestXLADecisions(t *testing.T) {
 	const rate = .001 // where a gradient is all rounding, Adam moves weights by as much as this
 	seeds := []uint64{1, 2}
 	one := pgcr.Config{Hidden: []int{6}, BatchSize: 16, ActorRate: rate, CriticRate: rate}
-	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
+	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, UpdatesPerStep: 2, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
 	own := pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300, ActorRate: rate, CriticRate: rate}
-	settings := neural.Settings{Hidden: []int{4}, Rate: rate, BatchSize: 16, Capacity: 300}
+	settings := neural.Settings{Hidden: []int{4}, Rate: rate, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
+	value := ondevice.Value{Hidden: []int{4}, Rate: rate, InitScale: 1, BatchSize: 16, Capacity: 300, UpdateEvery: 1, UpdatesPerStep: 2}
+	exploring := value
+	exploring.Epsilon = .1
 	for name, c := range map[string]struct {
 		host    envs.Algorithm
 		device  ondevice.Algorithm
@@ -50,8 +53,8 @@ func TestXLADecisions(t *testing.T) {
 		"one layer":      {one, ondevice.PGCR(one), envs.Linear{Dim: 8}, 2000},
 		"two layers":     {two, ondevice.PGCR(two), envs.Mixed{Dim: 8}, 600},
 		"own sets":       {own, ondevice.PGCR(own), envs.Bernoulli{Dim: 8}, 2000},
-		"epsilon-greedy": {neural.EpsilonGreedy{Settings: settings}, ondevice.Value{[]int{4}, rate, 1, 16, 1, 300, .1}, envs.Linear{Dim: 8}, 2000},
-		"ties":           {neural.Greedy{Settings: settings}, ondevice.Value{[]int{4}, rate, 1, 16, 1, 300, 0}, few{envs.Linear{Dim: 2}}, 600},
+		"epsilon-greedy": {neural.EpsilonGreedy{Settings: settings}, exploring, envs.Linear{Dim: 8}, 2000},
+		"ties":           {neural.Greedy{Settings: settings}, value, few{envs.Linear{Dim: 2}}, 600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got recorded
@@ -158,7 +161,7 @@ func TestXLAUnsupported(t *testing.T) {
 		"have a state":             {pgcr.Config{}, envtest.Chain{}, 10},
 		"vary in size":             {pgcr.Config{}, varied{}, 10},
 		"depend on earlier":        {pgcr.Config{}, fatigue{}, 10},
-		"other than one update":    {pgcr.Config{UpdateEvery: 2}, envs.Linear{}, 10},
+		"after every step only":    {pgcr.Config{UpdateEvery: 2}, envs.Linear{}, 10},
 		"all 200 candidates would": {pgcr.Config{}, envs.Linear{Candidates: 200}, 10},
 		"the history of 1 runs":    {pgcr.Config{}, envs.Linear{}, 100_000_000},
 	} {

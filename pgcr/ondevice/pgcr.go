@@ -24,11 +24,11 @@ type agent struct {
 	streams       []agentStreams
 
 	uniform                        *input[float64] // [R]
-	actMask, updateMask            *input[float32] // [R, 1, H]
-	steps                          *input[int32]   // [R, B]
-	places                         *input[int32]   // [R, B*M]; of the contexts of the batch
-	sets                           *input[int32]   // [R, N, B*M], see pgcr.Batch; nil where N is 1
-	actKappa, updateKappa, updates *input[float32] // []
+	actMask, updateMask            *input[float32] // [R, 1, H], and [U, R, 1, H]
+	steps                          *input[int32]   // [U, R, B], for U updates
+	places                         *input[int32]   // [U, R, B*M]; of the contexts of the batch
+	sets                           *input[int32]   // [U, R, N, B*M], see pgcr.Batch; nil where N is 1
+	actKappa, updateKappa, updates *input[float32] // [], and updates [U]
 }
 
 // agentStreams are those of a pgcr.Agent.
@@ -48,8 +48,8 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64, backend compute.Backend) (p
 		return nil, err
 	}
 	c, runs := p.config, len(seeds)
-	if c.UpdateEvery > 1 || c.UpdatesPerStep > 1 {
-		return nil, Unsupported("other than one update a step")
+	if c.UpdateEvery > 1 {
+		return nil, Unsupported("updates after every step only")
 	}
 	network := pgcr.Network{Dim: spec.Dim, Hidden: c.Hidden}
 	p.actor = pgcr.NewParameters(network, c.InitScale, seeds, "pgcr/actor")
@@ -59,14 +59,14 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64, backend compute.Backend) (p
 		source := func(role string) *rand.Rand { return envs.NewRand(seed, "pgcr/"+role) }
 		p.streams = append(p.streams, agentStreams{source("act"), source("act-dropout"), source("replay"), source("update-dropout"), source("resample")})
 	}
-	units := c.Hidden[len(c.Hidden)-1]
+	units, u := c.Hidden[len(c.Hidden)-1], c.UpdatesPerStep
 	p.uniform = newInput[float64](runs)
-	p.actMask, p.updateMask = newInput[float32](runs, 1, units), newInput[float32](runs, 1, units)
-	p.steps, p.places = newInput[int32](runs, c.BatchSize), newInput[int32](runs, c.BatchSize*p.m)
+	p.actMask, p.updateMask = newInput[float32](runs, 1, units), newInput[float32](u, runs, 1, units)
+	p.steps, p.places = newInput[int32](u, runs, c.BatchSize), newInput[int32](u, runs, c.BatchSize*p.m)
 	if c.Resamples > 1 {
-		p.sets = newInput[int32](runs, c.Resamples, c.BatchSize*p.m)
+		p.sets = newInput[int32](u, runs, c.Resamples, c.BatchSize*p.m)
 	}
-	p.actKappa, p.updateKappa, p.updates = newInput[float32](), newInput[float32](), newInput[float32]()
+	p.actKappa, p.updateKappa, p.updates = newInput[float32](), newInput[float32](), newInput[float32](u)
 	return p, nil
 }
 
@@ -82,27 +82,37 @@ func (p *agent) inputs() []array {
 
 // draw draws what an Agent draws at step t.
 func (p *agent) draw(k, t, steps int) {
-	c, runs, width := p.config, len(p.streams), p.config.BatchSize*p.m
+	c, runs := p.config, len(p.streams)
 	for r, s := range p.streams {
 		p.uniform.at(k)[r] = s.act.Float64()
 		drop(part(p.actMask.at(k), r, runs), c.Dropout, s.actMask)
-		drop(part(p.updateMask.at(k), r, runs), c.Dropout, s.batchMask)
-		drawn := part(p.steps.at(k), r, runs)
-		past(drawn, r*steps, t, c.Capacity, s.batch)
-		for n := range c.Resamples { // none of OwnSets
-			for i, from := range s.resample.Perm(width) {
-				if n == 0 { // the contexts are put together in this order
-					part(p.places.at(k), r, runs)[i] = drawn[from/p.m]*int32(p.m) + int32(from%p.m)
-					from = i
-				}
-				if p.sets != nil {
-					part(part(p.sets.at(k), r, runs), n, c.Resamples)[i] = int32(r*width + from)
-				}
-			}
+		for u := range c.UpdatesPerStep {
+			p.drawUpdate(k, u*runs+r, c.UpdatesPerStep*runs, r, t, steps)
 		}
 	}
 	p.actKappa.at(k)[0], p.updateKappa.at(k)[0] = float32(c.Greed.At(int64(t))), float32(c.Greed.At(int64(t+1)))
-	p.updates.at(k)[0] = float32(t + 1)
+	for u := range p.updates.at(k) {
+		p.updates.at(k)[u] = float32(t*c.UpdatesPerStep + u + 1)
+	}
+}
+
+// drawUpdate draws the i-th part of n of the inputs of updates, which is one of run r.
+func (p *agent) drawUpdate(k, i, n, r, t, steps int) {
+	c, s, width := p.config, p.streams[r], p.config.BatchSize*p.m
+	drop(part(p.updateMask.at(k), i, n), c.Dropout, s.batchMask)
+	drawn, places := part(p.steps.at(k), i, n), part(p.places.at(k), i, n)
+	past(drawn, r*steps, t, c.Capacity, s.batch)
+	for j := range c.Resamples { // none of OwnSets
+		for place, from := range s.resample.Perm(width) {
+			if j == 0 { // the contexts are put together in this order
+				places[place] = drawn[from/p.m]*int32(p.m) + int32(from%p.m)
+				from = place
+			}
+			if p.sets != nil {
+				part(part(p.sets.at(k), i, n), j, c.Resamples)[place] = int32(r*width + from)
+			}
+		}
+	}
 }
 
 // drop draws a mask of Actor-Dropout.
@@ -125,8 +135,19 @@ func (p *agent) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
 }
 
 func (p *agent) update(states []pgcr.State, h history, in []*Node) []pgcr.State {
+	for u := range p.config.UpdatesPerStep {
+		states = p.updateOnce(states, h, in, func(i int) *Node { return element(in[i], u) })
+	}
+	return states
+}
+
+// element is x[i].
+func element(x *Node, i int) *Node { return Squeeze(Slice(x, AxisElem(i)), 0) }
+
+// updateOnce makes one of the updates of a step, whose own inputs are those of drawUpdate.
+func (p *agent) updateOnce(states []pgcr.State, h history, in []*Node, own func(i int) *Node) []pgcr.State {
 	c, g := p.config, in[0].Graph()
-	steps, places, kappa, updates := in[3], in[4], in[6], in[7]
+	mask, steps, places, kappa, updates := own(2), own(3), own(4), in[6], own(7)
 	runs, b := steps.Shape().Dimensions[0], c.BatchSize
 	chosen := h.chosen(steps)
 	if c.Resamples == pgcr.OwnSets { // the chosen candidate stands first
@@ -139,13 +160,13 @@ func (p *agent) update(states []pgcr.State, h history, in []*Node) []pgcr.State 
 	}
 	n := max(c.Resamples, 1)
 	batch := pgcr.Batch{
-		Contexts: h.contexts(places), Chosen: h.contexts(chosen), Reward: h.rewards(chosen), Mask: in[2],
+		Contexts: h.contexts(places), Chosen: h.contexts(chosen), Reward: h.rewards(chosen), Mask: mask,
 		Sets: Reshape(Iota(g, shapes.Make(dtypes.Int32, runs*b*p.m), 0), runs, 1, b*p.m), Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, p.m)),
-		Ready: Ones(g, shapes.Make(dtypes.Float32, runs, b)), UnweightedCritic: c.UnweightedCritic,
+		Ready: Ones(g, shapes.Make(dtypes.Float32, runs, b)), WeightedCritic: c.WeightedCritic,
 		Kappa: kappa, ActorRate: Scalar(g, dtypes.Float32, c.ActorRate), CriticRate: Scalar(g, dtypes.Float32, c.CriticRate), Updates: updates,
 	}
 	if n > 1 {
-		batch.Sets = in[8]
+		batch.Sets = own(8)
 	}
 	actor, critic, _ := pgcr.Update(states[0], states[1], batch)
 	return []pgcr.State{actor, critic}

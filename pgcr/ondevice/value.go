@@ -15,11 +15,11 @@ import (
 // Value is neural.EpsilonGreedy, and with Epsilon 0 neural.Greedy, whose settings it has. All are to
 // be given.
 type Value struct {
-	Hidden                []int
-	Rate, InitScale       float64
-	BatchSize             int
-	UpdateEvery, Capacity int
-	Epsilon               float64
+	Hidden                      []int
+	Rate, InitScale             float64
+	BatchSize, Capacity         int
+	UpdateEvery, UpdatesPerStep int
+	Epsilon                     float64
 }
 
 // value is a live Value.
@@ -31,16 +31,16 @@ type value struct {
 
 	explored *input[int32]   // [R]; the candidate that is chosen at random, or -1
 	tie      *input[int32]   // [R, M]; which of 1, 2, ... M equally good candidates is chosen
-	steps    *input[int32]   // [R, B]
-	updates  *input[float32] // []
+	steps    *input[int32]   // [U, R, B], for U updates
+	updates  *input[float32] // [U]
 }
 
 func (a Value) player(spec envs.Spec, seeds []uint64, _ compute.Backend) (player, error) {
 	if a.UpdateEvery != 1 {
-		return nil, Unsupported("other than one update a step")
+		return nil, Unsupported("updates after every step only")
 	}
 	p := &value{Value: a, runs: len(seeds), explored: newInput[int32](len(seeds)), tie: newInput[int32](len(seeds), spec.Candidates),
-		steps: newInput[int32](len(seeds), a.BatchSize), updates: newInput[float32]()}
+		steps: newInput[int32](a.UpdatesPerStep, len(seeds), a.BatchSize), updates: newInput[float32](a.UpdatesPerStep)}
 	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}, a.InitScale, seeds, "neural/value")
 	for _, seed := range seeds {
 		p.streams = append(p.streams, struct{ act, batch *rand.Rand }{envs.NewRand(seed, "neural/act"), envs.NewRand(seed, "neural/replay")})
@@ -66,9 +66,13 @@ func (p *value) draw(k, t, steps int) {
 				ties[i] = int32(rand.New(&source).IntN(i + 1))
 			}
 		}
-		past(part(p.steps.at(k), r, p.runs), r*steps, t, p.Capacity, s.batch)
+		for u := range p.UpdatesPerStep {
+			past(part(part(p.steps.at(k), u, p.UpdatesPerStep), r, p.runs), r*steps, t, p.Capacity, s.batch)
+		}
 	}
-	p.updates.at(k)[0] = float32(t + 1)
+	for u := range p.updates.at(k) {
+		p.updates.at(k)[u] = float32(t*p.UpdatesPerStep + u + 1)
+	}
 }
 
 // again is a source that begins with a number that was drawn elsewhere. Another one is needed with a
@@ -97,10 +101,13 @@ func (p *value) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
 }
 
 func (p *value) update(states []pgcr.State, h history, in []*Node) []pgcr.State {
-	g, steps, updates, s := in[0].Graph(), in[2], in[3], states[0]
-	chosen, ready := h.chosen(steps), Ones(g, shapes.Make(dtypes.Float32, steps.Shape().Dimensions...))
-	values := s.Forward(h.contexts(chosen), nil)
-	loss := pgcr.CriticLoss(ready, h.rewards(chosen), values) // (17)
-	s, _ = s.Descend(loss, Scalar(g, dtypes.Float32, p.Rate), updates, ready)
+	g, s := in[0].Graph(), states[0]
+	for u := range p.UpdatesPerStep {
+		steps, updates := element(in[2], u), element(in[3], u)
+		chosen, ready := h.chosen(steps), Ones(g, shapes.Make(dtypes.Float32, steps.Shape().Dimensions...))
+		values := s.Forward(h.contexts(chosen), nil)
+		loss := pgcr.CriticLoss(ready, h.rewards(chosen), values) // (17)
+		s, _ = s.Descend(loss, Scalar(g, dtypes.Float32, p.Rate), updates, ready)
+	}
 	return []pgcr.State{s}
 }

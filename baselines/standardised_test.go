@@ -1,0 +1,69 @@
+package baselines_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/envtest"
+)
+
+// recording keeps the contexts that it is given to learn from.
+type recording struct {
+	baselines.Random
+	seen *[]float32
+}
+
+func (a recording) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	p, err := a.Random.New(spec, seeds)
+	return recorder{p, a.seen}, err
+}
+
+type recorder struct {
+	envs.Policy
+	seen *[]float32
+}
+
+func (p recorder) Update(tr envs.Transition) error {
+	*p.seen = append((*p.seen)[:0], tr.Contexts...)
+	return p.Policy.Update(tr)
+}
+
+func TestStandardised(t *testing.T) {
+	for name, a := range map[string]envs.Algorithm{"Lin-UCB": baselines.LinUCB{Alpha: .5}, "Thompson": baselines.LogisticThompson{Scale: .5}} {
+		t.Run(name, func(t *testing.T) {
+			envtest.TestAlgorithm(t, baselines.Standardised{Algorithm: a}, envs.Bernoulli{Candidates: 4, Dim: 3})
+		})
+	}
+	if _, err := (baselines.Standardised{}).New(envs.Spec{Candidates: 2, Dim: 1}, []uint64{1}); err == nil {
+		t.Error("no algorithm is no error")
+	}
+
+	// Contexts are made of standard normal numbers: at the end they are those again, until the
+	// errors of moments of 3,000 contexts. A constant is 0.
+	var seen []float32
+	policy, err := baselines.Standardised{Algorithm: recording{seen: &seen}}.New(envs.Spec{Candidates: 3, Dim: 3}, []uint64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng, want := rand.New(rand.NewPCG(1, 1)), make([]float32, 9)
+	for range 1000 {
+		var contexts []float32
+		for i := range 3 {
+			a, b := rng.NormFloat64(), rng.NormFloat64()
+			want[3*i], want[3*i+1] = float32(a), float32(b)
+			contexts = append(contexts, float32(100+5*a), float32(.1*b-2), .7)
+		}
+		tr := envs.Transition{Observation: envs.Observation{Runs: 1, Candidates: 3, Dim: 3, Contexts: contexts},
+			Actions: []int{0}, Outcome: envs.Outcome{Reward: []float32{0}}}
+		if err := policy.Update(tr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, x := range want {
+		if distance := x - seen[i]; distance > .15 || distance < -.15 {
+			t.Errorf("feature %d is %v, want about %v", i%3, seen[i], x)
+		}
+	}
+}
