@@ -18,7 +18,8 @@ import (
 
 // The search for settings is the same for all algorithms, and on seeds that no
 // reported run has: tries settings of each are drawn at random and play a fifth of
-// the steps in half of the runs; the finalists play all steps with other seeds.
+// the steps in a quarter of the runs; the finalists play all steps in half of them,
+// with other seeds.
 const (
 	tries     = 32
 	finalists = 4
@@ -29,7 +30,7 @@ const (
 // experiment whose entries are the tries, such as "PGCR 07": all are stored like
 // other results.
 func Tuning(e sim.Experiment) sim.Experiment {
-	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/2, 1), Steps: e.Steps / 5, Seed: tuneSeed}
+	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
 	for _, s := range spaces(e) {
 		d := draws{envs.NewRand(tuneSeed, s.name)}
 		for i := range tries {
@@ -39,11 +40,12 @@ func Tuning(e sim.Experiment) sim.Experiment {
 	return round
 }
 
-// Finals is the second round: five times the steps of the first and other seeds,
-// for the best finalists of each algorithm by the results of the first.
+// Finals is the second round: twice the runs and five times the steps of the
+// first, and other seeds, for the best finalists of each algorithm by the results of the first.
 func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 	entries := round.Entries
-	round.Name, round.Steps, round.Seed, round.Entries = "finals-"+round.Name, 5*round.Steps, round.Seed+1, nil
+	round.Name, round.Seed, round.Entries = "finals-"+round.Name, round.Seed+1, nil
+	round.Runs, round.Steps = 2*round.Runs, 5*round.Steps
 	for _, ranked := range Ranked(first) {
 		for _, r := range ranked[:min(finalists, len(ranked))] {
 			at := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
@@ -115,7 +117,10 @@ func spaces(e sim.Experiment) []space {
 		}
 	}
 	paperForm := func(d draws) pgcr.Config {
-		return pgcr.Config{Hidden: hidden, BatchSize: batch, UpdateEvery: every, ActorRate: d.between(1e-4, 0.1), CriticRate: d.between(1e-4, 0.1)}
+		c := pgcr.Paper()
+		c.Hidden, c.BatchSize, c.UpdateEvery = hidden, batch, every
+		c.ActorRate, c.CriticRate = d.between(1e-4, 0.1), d.between(1e-4, 0.1)
+		return c
 	}
 	added := func(d draws, c pgcr.Config) pgcr.Config {
 		c.InitScale, c.UpdatesPerStep, c.WeightedCritic = d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1
@@ -126,32 +131,41 @@ func spaces(e sim.Experiment) []space {
 		return c
 	}
 	values := func(d draws) neural.Settings {
-		return neural.Settings{Hidden: hidden, BatchSize: batch, UpdateEvery: every, Rate: d.between(1e-4, 0.1), InitScale: d.between(0.03, 1)}
+		return neural.Settings{Hidden: hidden, BatchSize: batch, UpdateEvery: every, Rate: d.between(1e-4, 0.1), InitScale: d.between(0.03, 1),
+			UpdatesPerStep: int(d.oneOf(1, 2, 4))}
 	}
 	all := []space{
 		{"PGCR", func(d draws) envs.Algorithm { return heuristics(d, paperForm(d)) }},
-		{"PGCR, ours", func(d draws) envs.Algorithm { return added(d, heuristics(d, paperForm(d))) }},
-		{"vanilla PG", func(d draws) envs.Algorithm { return neural.VanillaPG(added(d, paperForm(d))) }},
+		{"PGCR, ours", func(d draws) envs.Algorithm { return scaled(d, added(d, heuristics(d, paperForm(d)))) }},
+		{"vanilla PG", func(d draws) envs.Algorithm { return scaled(d, neural.VanillaPG(added(d, paperForm(d)))) }},
 		{"epsilon-greedy", func(d draws) envs.Algorithm {
-			return neural.EpsilonGreedy{Settings: values(d), Epsilon: d.between(0.003, 0.2)}
+			return scaled(d, neural.EpsilonGreedy{Settings: values(d), Epsilon: d.between(0.003, 0.2)})
 		}},
-		{"greedy", func(d draws) envs.Algorithm { return neural.Greedy{Settings: values(d)} }},
+		{"greedy", func(d draws) envs.Algorithm { return scaled(d, neural.Greedy{Settings: values(d)}) }},
 		{"Lin-UCB", func(d draws) envs.Algorithm {
-			return baselines.LinUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
+			return scaled(d, baselines.LinUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1})
 		}},
 	}
 	if _, linear := e.Problem.(envs.Linear); linear {
 		return append(all, space{"Thompson", func(d draws) envs.Algorithm {
-			return baselines.LinearThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
+			return scaled(d, baselines.LinearThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1})
 		}})
 	}
 	return append(all,
 		space{"GLM-UCB", func(d draws) envs.Algorithm {
-			return baselines.GLMUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
+			return scaled(d, baselines.GLMUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1})
 		}},
 		space{"Thompson", func(d draws) envs.Algorithm {
-			return baselines.LogisticThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
+			return scaled(d, baselines.LogisticThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1})
 		}})
+}
+
+// scaled standardises the features in one of four tries.
+func scaled(d draws, a envs.Algorithm) envs.Algorithm {
+	if d.oneOf(0, 0, 0, 1) == 1 {
+		return baselines.Standardised{Algorithm: a}
+	}
+	return a
 }
 
 // draws draws settings.
