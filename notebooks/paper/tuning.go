@@ -31,10 +31,14 @@ const (
 // other results.
 func Tuning(e sim.Experiment) sim.Experiment {
 	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
+	var networks []network
+	for d := (draws{envs.NewRand(tuneSeed, "networks")}); len(networks) < tries; {
+		networks = append(networks, d.network())
+	}
 	for _, s := range spaces(e) {
 		d := draws{envs.NewRand(tuneSeed, s.name)}
-		for i := range tries {
-			round.Entries = append(round.Entries, sim.Entry{Name: fmt.Sprintf("%s %02d", s.name, i+1), Algorithm: s.draw(d)})
+		for i, n := range networks {
+			round.Entries = append(round.Entries, sim.Entry{Name: fmt.Sprintf("%s %02d", s.name, i+1), Algorithm: s.draw(n, d)})
 		}
 	}
 	return round
@@ -99,70 +103,87 @@ func Ranked(results []*sim.Result) (ranked [][]*sim.Result) {
 	return ranked
 }
 
+// network is what all algorithms that learn by networks have. Their tries of one
+// number have the same, so that what one of them finds is not its luck.
+type network struct {
+	actorRate, criticRate, initScale float64
+	updates                          int
+	weighted, standardised           bool
+}
+
+func (d draws) network() network {
+	return network{d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
+}
+
 // space is an algorithm and how its settings are drawn.
 type space struct {
 	name string
-	draw func(d draws) envs.Algorithm
+	draw func(n network, d draws) envs.Algorithm
 }
 
 // spaces are those of an experiment's algorithms: all that decides, and the same
 // ranges for the settings that algorithms share. "PGCR" keeps to the paper's form,
 // "PGCR, ours" has what we add to it.
 func spaces(e sim.Experiment) []space {
-	hidden, batch, every := []int{10}, 64, 1
+	paperForm := pgcr.Paper()
+	paperForm.Hidden, paperForm.BatchSize, paperForm.UpdateEvery = []int{10}, 64, 1
 	if IsMusic(e) {
-		hidden, batch, every = []int{60, 20}, 256, 10
+		paperForm.Hidden, paperForm.BatchSize, paperForm.UpdateEvery = []int{60, 20}, 256, 10
 		if e.Name == MusicState().Name {
-			hidden = []int{90, 20}
+			paperForm.Hidden = []int{90, 20}
 		}
 	}
-	paperForm := func(d draws) pgcr.Config {
-		c := pgcr.Paper()
-		c.Hidden, c.BatchSize, c.UpdateEvery = hidden, batch, every
-		c.ActorRate, c.CriticRate = d.between(1e-4, 0.1), d.between(1e-4, 0.1)
+	rates := func(n network) pgcr.Config {
+		c := paperForm
+		c.ActorRate, c.CriticRate = n.actorRate, n.criticRate
 		return c
 	}
-	added := func(d draws, c pgcr.Config) pgcr.Config {
-		c.InitScale, c.UpdatesPerStep, c.WeightedCritic = d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1
+	added := func(n network) pgcr.Config {
+		c := rates(n)
+		c.InitScale, c.UpdatesPerStep, c.WeightedCritic = n.initScale, n.updates, n.weighted
 		return c
 	}
 	heuristics := func(d draws, c pgcr.Config) pgcr.Config {
-		c.Resamples, c.Dropout, c.Greed.Rate = int(d.oneOf(1, 4)), d.oneOf(0, 0, 0.33, 0.5), d.oneOf(0, 0, 0.0003, 0.001, 0.003)
+		c.Resamples, c.Dropout, c.Greed.Rate = int(d.oneOf(1, 4)), d.oneOf(0, 0, 0, 0.33), d.oneOf(0, 0, 0.0003, 0.001)
 		return c
 	}
-	values := func(d draws) neural.Settings {
-		return neural.Settings{Hidden: hidden, BatchSize: batch, UpdateEvery: every, Rate: d.between(1e-4, 0.1), InitScale: d.between(0.03, 1),
-			UpdatesPerStep: int(d.oneOf(1, 2, 4))}
+	values := func(n network) neural.Settings {
+		return neural.Settings{Hidden: paperForm.Hidden, BatchSize: paperForm.BatchSize, UpdateEvery: paperForm.UpdateEvery,
+			Rate: n.criticRate, InitScale: n.initScale, UpdatesPerStep: n.updates}
 	}
 	all := []space{
-		{"PGCR", func(d draws) envs.Algorithm { return heuristics(d, paperForm(d)) }},
-		{"PGCR, ours", func(d draws) envs.Algorithm { return scaled(d, added(d, heuristics(d, paperForm(d)))) }},
-		{"vanilla PG", func(d draws) envs.Algorithm { return scaled(d, neural.VanillaPG(added(d, paperForm(d)))) }},
-		{"epsilon-greedy", func(d draws) envs.Algorithm {
-			return scaled(d, neural.EpsilonGreedy{Settings: values(d), Epsilon: d.between(0.003, 0.2)})
+		{"PGCR", func(n network, d draws) envs.Algorithm { return heuristics(d, rates(n)) }},
+		{"PGCR, ours", func(n network, d draws) envs.Algorithm { return scaled(n.standardised, heuristics(d, added(n))) }},
+		{"vanilla PG", func(n network, d draws) envs.Algorithm { return scaled(n.standardised, neural.VanillaPG(added(n))) }},
+		{"epsilon-greedy", func(n network, d draws) envs.Algorithm {
+			return scaled(n.standardised, neural.EpsilonGreedy{Settings: values(n), Epsilon: d.between(0.003, 0.2)})
 		}},
-		{"greedy", func(d draws) envs.Algorithm { return scaled(d, neural.Greedy{Settings: values(d)}) }},
-		{"Lin-UCB", func(d draws) envs.Algorithm {
-			return scaled(d, baselines.LinUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1})
+		{"greedy", func(n network, d draws) envs.Algorithm { return scaled(n.standardised, neural.Greedy{Settings: values(n)}) }},
+		{"Lin-UCB", func(_ network, d draws) envs.Algorithm {
+			a := baselines.LinUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
+			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
 		}},
 	}
 	if _, linear := e.Problem.(envs.Linear); linear {
-		return append(all, space{"Thompson", func(d draws) envs.Algorithm {
-			return scaled(d, baselines.LinearThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1})
+		return append(all, space{"Thompson", func(_ network, d draws) envs.Algorithm {
+			a := baselines.LinearThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
+			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
 		}})
 	}
 	return append(all,
-		space{"GLM-UCB", func(d draws) envs.Algorithm {
-			return scaled(d, baselines.GLMUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1})
+		space{"GLM-UCB", func(_ network, d draws) envs.Algorithm {
+			a := baselines.GLMUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
+			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
 		}},
-		space{"Thompson", func(d draws) envs.Algorithm {
-			return scaled(d, baselines.LogisticThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1})
+		space{"Thompson", func(_ network, d draws) envs.Algorithm {
+			a := baselines.LogisticThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
+			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
 		}})
 }
 
-// scaled standardises the features in one of four tries.
-func scaled(d draws, a envs.Algorithm) envs.Algorithm {
-	if d.oneOf(0, 0, 0, 1) == 1 {
+// scaled standardises the features where it says so.
+func scaled(yes bool, a envs.Algorithm) envs.Algorithm {
+	if yes {
 		return baselines.Standardised{Algorithm: a}
 	}
 	return a
