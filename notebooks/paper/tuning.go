@@ -158,7 +158,9 @@ func spaces(e sim.Experiment) []space {
 		{"epsilon-greedy", func(n network, d draws) envs.Algorithm {
 			return scaled(n.standardised, neural.EpsilonGreedy{Settings: values(n), Epsilon: d.between(0.003, 0.2)})
 		}},
-		{"greedy", func(n network, d draws) envs.Algorithm { return scaled(n.standardised, neural.Greedy{Settings: values(n)}) }},
+		{"greedy", func(n network, d draws) envs.Algorithm {
+			return scaled(n.standardised, neural.Greedy{Settings: values(n)})
+		}},
 		{"Lin-UCB", func(_ network, d draws) envs.Algorithm {
 			a := baselines.LinUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
 			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
