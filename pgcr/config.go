@@ -11,7 +11,8 @@ import (
 )
 
 // Config declares the algorithm of the paper. The zero value is PGCR with the networks and batches
-// of section 6.2, and without its two heuristics, which Greed and Dropout switch on.
+// of section 6.2, without its two heuristics, which Greed and Dropout switch on, and without p̂ in
+// (23). Paper has the paper's own setting.
 type Config struct {
 	Hidden     []int   // units of the hidden layers of actor and critic; default 10
 	ActorRate  float64 // Adam's learning rate of the actor; default 0.01

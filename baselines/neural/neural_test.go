@@ -122,8 +122,8 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for want, a := range map[string]envs.Algorithm{
-		`{"Hidden":[10],"Rate":0.01,"InitScale":1,"BatchSize":64,"UpdateEvery":1,"Capacity":0,"Discount":0}`:               neural.Greedy{},
-		`{"Hidden":[10],"Rate":0.03,"InitScale":1,"BatchSize":64,"UpdateEvery":1,"Capacity":0,"Discount":0,"Epsilon":0.1}`: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.03}},
+		`{"Hidden":[10],"Rate":0.01,"InitScale":1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":1,"Capacity":0,"Discount":0}`:               neural.Greedy{},
+		`{"Hidden":[10],"Rate":0.03,"InitScale":1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":1,"Capacity":0,"Discount":0,"Epsilon":0.1}`: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.03}},
 	} {
 		if got, err := json.Marshal(a); err != nil || string(got) != want {
 			t.Errorf("%#v is %s (%v), want %s", a, got, err, want)

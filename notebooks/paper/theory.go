@@ -100,7 +100,9 @@ func newSubjects(ctx context.Context, problem envs.Problem) (*subjects, error) {
 		return nil, err
 	}
 	spec := problem.Spec()
-	policy, err := pgcr.Config{Hidden: []int{10}, Backend: backend}.New(spec, seeds)
+	setting := pgcr.Paper()
+	setting.Backend = backend
+	policy, err := setting.New(spec, seeds)
 	if err == nil {
 		err = sim.Play(ctx, env, policy, theoryLearning, nil)
 	}
