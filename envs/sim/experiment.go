@@ -82,15 +82,15 @@ func (e Experiment) Validate() error {
 
 // head is the entry's result without curves.
 func (e Experiment) head(n Entry) (Result, error) {
-	problem, err := declaration(e.Problem)
-	algorithm, err2 := declaration(n.Algorithm)
+	problem, err := Declaration(e.Problem)
+	algorithm, err2 := Declaration(n.Algorithm)
 	return Result{Experiment: e.Name, Entry: n.Name, Problem: problem, Algorithm: algorithm,
 		Runs: e.Runs, Steps: e.Steps, Seed: e.Seed}, errors.Join(err, err2)
 }
 
-// declaration is a declared value as Go type and JSON, such as
+// Declaration is a declared value as Go type and JSON, such as
 // `baselines.LinUCB {"Alpha":1}`. A pointer declares what it points to.
-func declaration(v any) (string, error) {
+func Declaration(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		err = fmt.Errorf("%T cannot be recorded as JSON: %w", v, err)

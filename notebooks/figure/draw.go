@@ -189,7 +189,7 @@ type Series struct {
 	Name      string
 	X, Y      []float64 // of one length; X nil: 0, 1, 2, ...
 	Error     []float64 // length of the error bar of every point on either side; nil: no bars
-	Low, High []float64 // a shaded area around the line; nil: no area
+	Low, High []float64 // a shaded area around the line, or the ends of error bars on Bars; nil: none
 	Reference bool      // a line to compare with, such as 1/N: thin and grey, without points
 }
 
@@ -237,7 +237,9 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 			continue
 		}
 		lowest = min(lowest, slices.Min(s.Y))
-		addErrorBars(p, s, axes.LogY, styles[i].Color)
+		if s.Low == nil {
+			addErrorBars(p, s, axes, styles[i].Color)
+		}
 		if joined || s.Reference {
 			b := &Band{XYs: s.xys(), LineStyle: styles[i]}
 			p.Add(b)
@@ -297,7 +299,7 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 		}
 		b.Color, b.LineStyle.Width = styles[i].Color, 0
 		p.Add(b)
-		addErrorBars(p, s, false, ink)
+		addErrorBars(p, s, axes, ink)
 		entries[i] = entry{s.Name, []plot.Thumbnailer{b}, math.Inf(1)}
 	}
 	ticks := make(plot.ConstantTicks, len(labels))
@@ -358,16 +360,22 @@ func (s Series) xys() plotter.XYs {
 	return xys
 }
 
-func addErrorBars(p *plot.Plot, s Series, log bool, c color.Color) {
+// addErrorBars adds bars of the length Error on either side, or from Low to High.
+func addErrorBars(p *plot.Plot, s Series, axes Axes, c color.Color) {
 	bars := &plotter.YErrorBars{CapWidth: vg.Points(4), LineStyle: draw.LineStyle{Color: c, Width: vg.Points(1)}}
-	for i, e := range s.Error {
-		low := -e
-		if log && e >= s.Y[i] {
-			low = -0.9 * s.Y[i] // a logarithmic axis has no place for what is not above 0
+	for i, y := range s.Y {
+		low, high := 0.0, 0.0
+		if s.Error != nil {
+			low, high = s.Error[i], s.Error[i]
+		} else if s.Low != nil {
+			low, high = y-s.Low[i], s.High[i]-y
 		}
-		if e > 0 {
-			bars.XYs = append(bars.XYs, plotter.XY{X: s.X[i], Y: s.Y[i]})
-			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{low, e})
+		if axes.LogY {
+			low = min(low, 0.9*y) // a logarithmic axis has no place for what is not above 0
+		}
+		if low > 0 || high > 0 {
+			bars.XYs = append(bars.XYs, plotter.XY{X: s.X[i], Y: y})
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{-low, high})
 		}
 	}
 	if bars.XYs != nil {

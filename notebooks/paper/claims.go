@@ -39,7 +39,7 @@ type Part struct {
 }
 
 // Claims judges the claims of the paper by results, those of each experiment by
-// its name, and by the theory study. Where some are missing (theory may be nil)
+// its name, and by what the theory notebook measured. Where some are missing (theory may be nil)
 // the claims that need them are not run, and where fewer steps were played than
 // the experiment declares they are too short to judge.
 //

@@ -207,22 +207,34 @@ func TestWriteText(t *testing.T) {
 		Parts: []paper.Part{{Evidence: "a is lower than b", Verdict: paper.NotReproduced}, {Evidence: "c", Verdict: paper.Note}},
 	}}
 	const want = `
- 3  not reproduced      PGCR is best of all
-                        algorithms. [figure 1c]
-                      - a is lower than b
-                        c
+ 3  not reproduced: PGCR is best of all algorithms. [figure 1c]
+    - a is lower than b
+      c
 
 + reproduced   - not reproduced   ? undecided   . not run
 `
 	var b strings.Builder
-	if err := paper.WriteText(&b, claims, 50); err != nil || b.String() != want[1:] {
+	if err := paper.WriteText(&b, claims); err != nil || b.String() != want[1:] {
 		t.Errorf("the text is %v\n%s", err, b.String())
 	}
-	b.Reset()
 	header, rows := paper.ClaimTable(claims)
-	const table = "| 3 | PGCR is best of all algorithms. (figure 1c) | a is lower than b: not reproduced<br>c | not reproduced |\n"
-	if err := paper.WriteMarkdown(&b, header, rows); err != nil || !strings.HasSuffix(b.String(), "|---|---|---|---|\n"+table) {
-		t.Errorf("the table is %v\n%s", err, b.String())
+	for format, table := range map[string]string{
+		"markdown": "|---|---|---|---|\n| 3 | PGCR is best of all algorithms. (figure 1c) | a is lower than b: not reproduced<br>c | not reproduced |\n",
+		"csv":      "3,PGCR is best of all algorithms. (figure 1c),\"a is lower than b: not reproduced\nc\",not reproduced\n",
+		"latex":    "\\hline\n3 & PGCR is best of all algorithms. (figure 1c) & a is lower than b: not reproduced \\newline c & not reproduced \\\\\n\\hline\n\\end{tabular}\n",
+		"html":     "",
+	} {
+		b.Reset()
+		if err := paper.WriteTable(&b, format, header, rows); !strings.HasSuffix(b.String(), table) || (err != nil) != (format == "html") {
+			t.Errorf("%s: the table is %v\n%s", format, err, b.String())
+		}
+	}
+	b.Reset()
+	paper.WriteTable(&b, "latex", []string{"a_b", `100 % of #1 & {x}`}, [][]string{{strings.Repeat("long ", 20), "[1, 2] < $3"}})
+	for _, part := range []string{`\begin{longtable}{p{0.75\textwidth}l}`, `a\_b & 100 \% of \#1 \& \{x\} \\`, `{[}1, 2] $<$ \$3`} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("LaTeX lacks %s:\n%s", part, b.String())
+		}
 	}
 }
 

@@ -33,16 +33,6 @@ func Paired95(a, b []float64, factor float64) Interval {
 	return Mean95(d)
 }
 
-// geometric95 is Mean95 of positive values on the logarithmic scale.
-func geometric95(values []float64) Interval {
-	logs := make([]float64, len(values))
-	for i, v := range values {
-		logs[i] = math.Log(v)
-	}
-	m := Mean95(logs)
-	return Interval{math.Exp(m.Mean), math.Exp(m.Low), math.Exp(m.High)}
-}
-
 // String writes the interval with as many digits as its length makes sense of:
 // "-12.3 [-15.1, -9.5]", or "0.000 [no interval]" where the runs tell nothing of
 // their spread: there is one, or all are equal.

@@ -2,7 +2,7 @@ package paper
 
 import (
 	"errors"
-	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/contextrec/contextrec/envs"
@@ -35,22 +35,17 @@ type largestSum struct {
 
 func (p *largestSum) Act(dst []int, obs envs.Observation) error {
 	obs.Check(p.spec, len(p.ties))
-	if len(dst) != obs.Runs {
-		panic(fmt.Sprintf("paper: %d actions for %d runs", len(dst), obs.Runs))
-	}
-	for r := range p.ties {
-		best, ties := 0.0, 0
-		for i := range obs.Size(r) {
-			sum := 0.0
+	envs.CheckResults(len(dst), obs.Runs)
+	for r, rng := range p.ties {
+		best, n := math.Inf(-1), obs.Size(r)
+		first := rng.IntN(n) // of equals the first from here on
+		for k := range n {
+			i, sum := (first+k)%n, 0.0
 			for _, c := range obs.Context(r, i) {
 				sum += float64(c)
 			}
-			if ties == 0 || sum > best {
-				best, ties, dst[r] = sum, 1, i
-			} else if sum == best {
-				if ties++; p.ties[r].IntN(ties) == 0 {
-					dst[r] = i
-				}
+			if sum > best {
+				best, dst[r] = sum, i
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func TestExperiments(t *testing.T) {
 		if err := e.Validate(); err != nil {
 			t.Error(err)
 		}
-		if names[e.Name] || paper.Title(e) == e.Name {
+		if names[e.Name] || paper.FigureOptions(e).Title == e.Name {
 			t.Errorf("%s occurs twice or has no title", e.Name)
 		}
 		names[e.Name] = true
@@ -162,6 +162,24 @@ func TestStored(t *testing.T) {
 	if found := paper.Select(must(paper.Stored(store, e)), "random"); len(found) != 1 || len(paper.Without(found, "random")) != 0 {
 		t.Errorf("of random there are %d", len(found))
 	}
+	// What another program made of the same streams comes after them.
+	peers, other := sim.Store{Dir: t.TempDir()}, e
+	other.Entries = []sim.Entry{{Name: "peer", Algorithm: paper.LargestSum{}}}
+	found := must(paper.Stored(store, e))
+	for _, c := range []struct {
+		steps, want int
+		check       string
+	}{{20, 2, ""}, {40, 3, ""}, {40, 3, "other rewards"}} {
+		other.Steps = c.steps
+		must(other.Run(t.Context(), peers, paper.Options()))
+		if c.check != "" {
+			found[0].Check += "1"
+		}
+		all, err := paper.WithPeers(peers, found)
+		if c.check != "" && (err == nil || !strings.Contains(err.Error(), c.check)) || c.check == "" && (err != nil || len(all) != c.want || all[len(all)-1].Entry != []string{"random", "peer"}[c.want-2]) {
+			t.Errorf("%+v: %d results, %v", c, len(all), err)
+		}
+	}
 
 	// Results of two problems are not shown together.
 	paths := must(filepath.Glob(filepath.Join(store.Dir, e.Name, "random-*.csv")))
@@ -183,33 +201,6 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
-}
-
-// A small study: ratios near 1/N for the critic, below 1 for the actor with several
-// sets and far above it with independent draws, and the same numbers again.
-func TestMeasureTheory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
-	study := must(paper.MeasureTheory(t.Context(), 0.1))
-	for _, r := range study.Critic {
-		near(t, r.Problem+": N times the ratio of the critic's variances", float64(r.N)*r.Ratio.Mean, 1, 0.2)
-	}
-	for _, r := range study.Actor {
-		if r.Independently != (r.Ratio.Mean > 5) || r.N == 4 && r.Ratio.High > 1 {
-			t.Errorf("the ratio of the actor's variances is %+v", r)
-		}
-	}
-	mean := 0.0
-	for _, b := range study.Bias {
-		mean += b.Mean / float64(len(study.Bias))
-	}
-	near(t, "the mean bias", mean, 0, 0.01)
-	for _, scale := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		if _, err := paper.MeasureTheory(t.Context(), scale); err == nil {
-			t.Errorf("scale %v: no error", scale)
-		}
-	}
 }
 
 // Every algorithm has equally many tries, all different and valid, and none on a

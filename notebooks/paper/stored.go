@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -43,23 +44,21 @@ func Stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var steps []int
-	for _, r := range present {
-		steps = append(steps, r.Steps)
-	}
-	slices.Sort(steps)
-	var best []*sim.Result
-	for _, n := range slices.Compact(steps) {
-		e.Steps = n
-		var found []*sim.Result
-		for _, entry := range e.Entries {
-			// What cannot be read is in err already.
-			if r, failed := store.Load(e, entry); failed == nil {
-				found = append(found, r)
+	problem, failed := sim.Declaration(e.Problem)
+	found := map[int][]*sim.Result{} // by steps
+	for _, n := range e.Entries {
+		algorithm, failed2 := sim.Declaration(n.Algorithm)
+		failed = errors.Join(failed, failed2)
+		for _, r := range present {
+			if r.Entry == n.Name && r.Algorithm == algorithm && r.Problem == problem && r.Runs == e.Runs && r.Seed == e.Seed {
+				found[r.Steps] = append(found[r.Steps], r)
 			}
 		}
-		if len(found) >= len(best) {
-			best = found
+	}
+	var best []*sim.Result
+	for _, steps := range slices.Sorted(maps.Keys(found)) {
+		if len(found[steps]) >= len(best) {
+			best = found[steps]
 		}
 	}
 	for _, r := range best {
@@ -67,7 +66,31 @@ func Stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
 			return nil, errors.Join(err, fmt.Errorf("paper: the results of %s for %q and %q are of different code: run it again", e.Name, best[0].Entry, r.Entry))
 		}
 	}
-	return best, err
+	return best, errors.Join(err, failed)
+}
+
+// WithPeers returns the results of an experiment and, after them, those that other
+// programs made of the same streams, as notebooks/published/peers does. Those of other
+// runs, steps or seeds are left out, and those that met other rewards are an error.
+func WithPeers(store sim.Store, results []*sim.Result) ([]*sim.Result, error) {
+	if len(results) == 0 {
+		return results, nil
+	}
+	peers, err := store.Results(results[0].Experiment)
+	if errors.Is(err, fs.ErrNotExist) {
+		return results, nil
+	}
+	results = slices.Clip(results)
+	for _, r := range peers {
+		switch {
+		case r.Problem != results[0].Problem || !paired(r, results[0]):
+		case r.Check != results[0].Check:
+			err = errors.Join(err, fmt.Errorf("paper: %s has met other rewards in %s than %s has: run it again", r.Entry, r.Experiment, results[0].Entry))
+		default:
+			results = append(results, r)
+		}
+	}
+	return results, err
 }
 
 // Select returns the results of the named entries, in the order of the names. It

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -14,18 +15,10 @@ import (
 	"github.com/contextrec/contextrec/notebooks/figure"
 )
 
-// Title is the title of an experiment's figures.
-func Title(e sim.Experiment) string {
-	if title, ok := titles[e.Name]; ok {
-		return title
-	}
-	return e.Name
-}
-
 // FigureOptions are the options of an experiment's figures: title, references, and
 // shades for the entries that differ in one ordered setting.
 func FigureOptions(e sim.Experiment) figure.Options {
-	opt := figure.Options{Title: Title(e), References: References}
+	opt := figure.Options{Title: cmp.Or(titles[e.Name], e.Name), References: References}
 	for _, n := range e.Entries {
 		if strings.HasPrefix(n.Name, "greed ") || e.Name == "toy-dropout" && strings.HasPrefix(n.Name, "PGCR dropout ") {
 			opt.Ramp = append(opt.Ramp, n.Name)
@@ -47,13 +40,44 @@ var titles = map[string]string{
 
 // RegretTable is the regret of every entry at the last step, the lowest mean
 // first. Like the other tables it is a header and rows of as many cells, as
-// WriteMarkdown takes them.
+// WriteTable takes them.
 func RegretTable(results []*sim.Result) (header []string, rows [][]string) {
 	for _, r := range sorted(results, func(r *sim.Result) float64 { return r.Summary().Regret.Mean }) {
 		s := r.Summary().Regret
 		rows = append(rows, []string{r.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(s.Median), short(s.Min) + " to " + short(s.Max)})
 	}
 	return []string{"", "final regret, mean [95 % interval]", "median", "best to worst run"}, rows
+}
+
+// ResultsTable is a row an algorithm and a column an experiment with random choice: the
+// mean final regret of the runs, on music the reward a step, with 95 % intervals.
+func ResultsTable(results map[string][]*sim.Result) (header []string, rows [][]string) {
+	header = []string{"regret, of music reward a step [95 % interval]"}
+	place := map[string]int{}
+	for _, e := range Experiments() {
+		random, missing := evidence{e, results[e.Name]}.find("random")
+		if missing != nil {
+			continue
+		}
+		of := final
+		if IsMusic(e) {
+			of = allSteps.earned
+		}
+		header = append(header, fmt.Sprintf("%s, %d steps", e.Name, random[0].Steps))
+		for _, r := range results[e.Name] {
+			at, known := place[r.Entry]
+			if !known {
+				at, place[r.Entry] = len(rows), len(rows)
+				rows = append(rows, []string{r.Entry})
+			}
+			rows[at] = append(rows[at], slices.Repeat([]string{""}, len(header)-1-len(rows[at]))...)
+			rows[at] = append(rows[at], Mean95(of(r)).String())
+		}
+	}
+	for i, row := range rows {
+		rows[i] = append(row, slices.Repeat([]string{""}, len(header)-len(row))...)
+	}
+	return header, rows
 }
 
 // GrowthTable is the log-log slope of every entry's regret in the last half of
@@ -133,35 +157,77 @@ func (c Claim) about() string {
 	return c.Source + "; " + c.Setting
 }
 
-// WriteMarkdown writes a table in GitHub's Markdown.
-func WriteMarkdown(w io.Writer, header []string, rows [][]string) error {
-	escape := strings.NewReplacer("|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", ">", "&gt;", "\n", "<br>")
+// WriteTable writes a table in a format: "markdown", which is GitHub's, "latex" or
+// "csv". Where LaTeX's columns are paragraphs it wants the package longtable.
+func WriteTable(w io.Writer, format string, header []string, rows [][]string) error {
 	var b strings.Builder
-	line := func(cells []string) {
-		for _, cell := range cells {
-			b.WriteString("| " + escape.Replace(cell) + " ")
+	escaped := func(escape *strings.Replacer, cells []string, between string) string {
+		cells = slices.Clone(cells)
+		for i := range cells {
+			cells[i] = escape.Replace(cells[i])
 		}
-		b.WriteString("|\n")
+		return strings.Join(cells, between)
 	}
-	line(header)
-	b.WriteString(strings.Repeat("|---", len(header)) + "|\n")
-	for _, row := range rows {
-		line(row)
+	switch format {
+	case "csv":
+		c := csv.NewWriter(&b)
+		c.Write(header) // to memory, as what follows
+		c.WriteAll(rows)
+	case "markdown":
+		escape := strings.NewReplacer("|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", ">", "&gt;", "\n", "<br>")
+		b.WriteString("| " + escaped(escape, header, " | ") + " |\n" + strings.Repeat("|---", len(header)) + "|\n")
+		for _, row := range rows {
+			b.WriteString("| " + escaped(escape, row, " | ") + " |\n")
+		}
+	case "latex":
+		escape := strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
+			"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", "$<$", ">", "$>$", "[", "{[}", "\n", ` \newline `)
+		environment, columns := latexColumns(len(header), rows)
+		fmt.Fprintf(&b, "\\begin{%s}{%s}\n\\hline\n%s \\\\\n\\hline\n", environment, columns, escaped(escape, header, " & "))
+		for _, row := range rows {
+			b.WriteString(escaped(escape, row, " & ") + " \\\\\n")
+		}
+		fmt.Fprintf(&b, "\\hline\n\\end{%s}\n", environment)
+	default:
+		return fmt.Errorf("paper: a table in format %q, want markdown, latex or csv", format)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// WriteText writes claims as text in lines of up to width characters, a paragraph
-// a claim, and below it every part with a mark of that part's verdict. A last line
-// explains the marks.
-func WriteText(w io.Writer, claims []Claim, width int) error {
-	marks := map[Verdict]string{Reproduced: "+ ", NotReproduced: "- ", Undecided: "? ", NotRun: ". ", Note: "  "}
+// latexColumns are as wide as their cells, but long ones paragraphs that share most of
+// the page.
+func latexColumns(n int, rows [][]string) (environment, columns string) {
+	long, count := make([]bool, n), 0.0
+	for _, row := range rows {
+		for i, cell := range row {
+			if len(cell) > 60 && !long[i] {
+				long[i] = true
+				count++
+			}
+		}
+	}
+	environment = "tabular"
+	for _, is := range long {
+		if is {
+			environment = "longtable"
+			columns += fmt.Sprintf(`p{%.2f\textwidth}`, 0.75/count)
+		} else {
+			columns += "l"
+		}
+	}
+	return environment, columns
+}
+
+// WriteText writes claims as text, a line a claim, and below it every part with a
+// mark of that part's verdict. A last line explains the marks.
+func WriteText(w io.Writer, claims []Claim) error {
+	marks := map[Verdict]string{Reproduced: "+", NotReproduced: "-", Undecided: "?", NotRun: ".", Note: " "}
 	var b strings.Builder
 	for _, c := range claims {
-		wrap(&b, fmt.Sprintf("%2d  %-18s  ", c.Row, c.Verdict), c.Statement+" ["+c.about()+"]", width)
+		fmt.Fprintf(&b, "%2d  %s: %s [%s]\n", c.Row, c.Verdict, c.Statement, c.about())
 		for _, p := range c.Parts {
-			wrap(&b, strings.Repeat(" ", 22)+marks[p.Verdict], p.Evidence, width)
+			fmt.Fprintf(&b, "    %s %s\n", marks[p.Verdict], p.Evidence)
 		}
 		b.WriteByte('\n')
 	}
@@ -170,20 +236,4 @@ func WriteText(w io.Writer, claims []Claim, width int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// wrap writes text after a head, the following lines below the text.
-func wrap(b *strings.Builder, head, text string, width int) {
-	line, indent := head, strings.Repeat(" ", len(head))
-	for _, word := range strings.Fields(text) {
-		if line != head && line != indent && len(line)+1+len(word) > width {
-			b.WriteString(line + "\n")
-			line = indent
-		}
-		if line != head && line != indent {
-			line += " "
-		}
-		line += word
-	}
-	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }

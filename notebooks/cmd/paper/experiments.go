@@ -73,6 +73,13 @@ func (p *program) names(_ *cobra.Command, args []string) error {
 
 func (p *program) store() sim.Store { return sim.Store{Dir: filepath.Join(p.out, "results")} }
 
+// stored are the results of an experiment, and those of other programs.
+func (p *program) stored(e sim.Experiment) ([]*sim.Result, error) {
+	results, err := paper.Stored(p.store(), e)
+	results, err2 := paper.WithPeers(sim.Store{Dir: filepath.Join(p.out, "peers")}, results)
+	return results, errors.Join(err, err2)
+}
+
 func (p *program) list(*cobra.Command, []string) error {
 	all, errs := p.experiments(nil)
 	const row = "%-19s %4v %8v  %s\n"
@@ -203,11 +210,12 @@ func (p *program) plot(_ *cobra.Command, args []string) error {
 func (p *program) draw(names []string) error {
 	experiments, err := p.experiments(names)
 	drawn := 0
+	toys := map[string][]*sim.Result{}
 	for _, e := range experiments {
 		if strings.HasPrefix(e.Name, tuning) {
 			return fmt.Errorf("%s has no figure: run prints its table", e.Name)
 		}
-		results, loadErr := paper.Stored(p.store(), e)
+		results, loadErr := p.stored(e)
 		if len(results) == 0 && len(names) > 0 {
 			loadErr = errors.Join(loadErr, fmt.Errorf("nothing is stored of %s in %s: %s run %s makes results", e.Name, p.store().Dir, self, e.Name))
 		}
@@ -221,6 +229,7 @@ func (p *program) draw(names []string) error {
 		if len(results) == 0 {
 			continue
 		}
+		toys[e.Name] = results
 		opt := paper.FigureOptions(e)
 		opt.Interval = true
 		if paper.IsMusic(e) {
@@ -237,6 +246,9 @@ func (p *program) draw(names []string) error {
 			}
 		}
 		drawn++
+	}
+	if profile, iqm, failed := paper.AcrossFigures(toys); profile != nil {
+		err = errors.Join(err, p.save("across-profile")(profile, failed), p.save("across-iqm")(iqm, failed))
 	}
 	if err == nil && drawn == 0 {
 		err = fmt.Errorf("nothing is stored in %s: %s run NAME makes results", p.store().Dir, self)
@@ -267,12 +279,13 @@ func (p *program) table(*cobra.Command, []string) error {
 	return err
 }
 
-// judge judges the paper's claims by what is stored, prints them, and keeps them as Markdown.
+// judge judges the paper's claims by what is stored, prints them, and keeps them and
+// tables of all results.
 func (p *program) judge() error {
 	experiments, err := p.experiments(nil)
 	results := map[string][]*sim.Result{}
 	for _, e := range experiments {
-		found, loadErr := paper.Stored(p.store(), e)
+		found, loadErr := p.stored(e)
 		results[e.Name] = found
 		err = errors.Join(err, loadErr)
 	}
@@ -284,17 +297,30 @@ func (p *program) judge() error {
 		return err
 	}
 	claims := paper.Claims(results, theory)
-	if err := paper.WriteText(p.stdout, claims, 100); err != nil {
+	if err := paper.WriteText(p.stdout, claims); err != nil {
 		return err
 	}
-	var text bytes.Buffer
+	fmt.Fprintln(p.stdout)
+	format := cmp.Or(p.tables, "markdown")
+	write := func(name string, header []string, rows [][]string) error {
+		var text bytes.Buffer
+		if err := paper.WriteTable(&text, format, header, rows); err != nil {
+			return err
+		}
+		path := filepath.Join(p.out, name+map[string]string{"markdown": ".md", "latex": ".tex", "csv": ".csv"}[format])
+		fmt.Fprintln(p.stdout, path)
+		return sim.WriteFile(path, text.Bytes())
+	}
 	header, rows := paper.ClaimTable(claims)
-	if err := paper.WriteMarkdown(&text, header, rows); err != nil {
-		return err
+	err = write("claims", header, rows)
+	if header, rows := paper.ResultsTable(results); len(rows) > 0 {
+		err = errors.Join(err, write("results", header, rows))
 	}
-	path := filepath.Join(p.out, "claims.md")
-	fmt.Fprintf(p.stdout, "\n%s\n", path)
-	return sim.WriteFile(path, text.Bytes())
+	if header, rows := paper.AcrossTable(results); len(rows) > 0 {
+		p.print(header, rows)
+		err = errors.Join(err, write("across", header, rows))
+	}
+	return err
 }
 
 func (p *program) theoryFile() string { return filepath.Join(p.out, "results", "theory.json") }

@@ -23,11 +23,12 @@ import (
 // Chain (126 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
 // and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
-// prints progress. cmd/paper plays on devices, and draws and runs by flags. logged
+// prints progress. cmd/paper plays on devices, draws and runs by flags, exports streams (63), and
+// writes tables in three formats. logged
 // has eleven estimators with their sources, four models, diagnostics, marginal
 // weights and the learning of estimates, for which pgcr has Improve (61).
 // submit says what to do about each fault of a cluster, and is used in cells too.
-// paper has the search for settings (170).
+// paper has the search for settings (170) and statistics across problems (150).
 var budgets = map[string]int{
 	"envs":                902,  // 750 planned
 	"envs/envtest":        704,  // 550 planned
@@ -39,24 +40,24 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       900,
 	"baselines":           907,
 	"baselines/neural":    550,
-	"notebooks/paper":     1884, // 1,700 planned
-	"notebooks/figure":    876,  // 800 planned
+	"notebooks/paper":     1734, // 1,700 planned
+	"notebooks/figure":    884,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1056, // 900 planned
+	"notebooks/cmd/paper": 1141, // 900 planned
 	"notebooks/submit":    296,  // 350 planned
 	"notebooks/kernel":    604,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_019 // of all Go without tests; 15,000 planned
+	mostLines       = 14_962 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 58, "notebooks/paper": 1884}
+var mostExported = map[string]int{"pgcr": 58, "notebooks/paper": 62}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.

@@ -54,6 +54,8 @@ type program struct {
 	seed          uint64  // as declared where it was not given
 	seedGiven     bool
 
+	tables string // format of the files of table
+
 	// Of plot.
 	format string
 	only   []string // names of entries; nil: all
@@ -102,13 +104,14 @@ func (p *program) commands() *cobra.Command {
 		{Use: "list", Short: "The experiments and what is stored of them", Args: cobra.NoArgs, RunE: p.list},
 		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings", Args: cobra.MatchAll(cobra.MinimumNArgs(1), p.names), RunE: p.run},
 		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names, RunE: p.plot},
-		{Use: "table", Short: "Judge the paper's claims by stored results", Args: cobra.NoArgs, RunE: p.table},
+		{Use: "table", Short: "Judge the paper's claims by stored results, and compare algorithms across problems", Args: cobra.NoArgs, RunE: p.table},
 		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", Args: p.notebookNames, RunE: p.notebooks},
+		{Use: "export NAME", Short: "Write what a toy problem offers and pays to the standard output, for programs in other languages", Args: cobra.MatchAll(cobra.ExactArgs(1), p.names), RunE: p.export},
 		p.submitCommand(),
 		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
 	}
 	short := fmt.Sprint(paper.ShortScale(paper.Linear()), " of toy problems")
-	scales := map[string]string{"run": "1, and 0.01 of the music", "submit": "as for run", "notebooks": short + ", 500 steps of music", "reproduce": short}
+	scales := map[string]string{"run": "1, and 0.01 of the music", "submit": "as for run", "export": "1", "notebooks": short + ", 500 steps of music", "reproduce": short}
 	for _, c := range commands {
 		flags, is := c.Flags(), func(names ...string) bool { return slices.Contains(names, c.Name()) }
 		flags.StringVar(&p.data, "data", os.Getenv("PAPER_DATA"), "folder of the KKBox files for the music experiments (default: synthetic data)")
@@ -126,6 +129,9 @@ func (p *program) commands() *cobra.Command {
 		if is("run") {
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
 		}
+		if is("table") {
+			flags.StringVar(&p.tables, "format", "markdown", "of the files: markdown, latex or csv")
+		}
 		if is("plot") {
 			flags.StringVar(&p.format, "format", "png", "png, svg or pdf")
 			flags.StringArrayVar(&p.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
@@ -142,7 +148,7 @@ func (p *program) commands() *cobra.Command {
 
 // takesRuns reports whether a command is about runs that may be others than the declared ones.
 func takesRuns(command string) bool {
-	return slices.Contains([]string{"run", "submit", "list", "plot", "table"}, command)
+	return slices.Contains([]string{"run", "submit", "export", "list", "plot", "table"}, command)
 }
 
 // check looks at the values of the flags and finds the folders.
@@ -153,6 +159,9 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 	p.seedGiven = cmd.Flags().Changed("seed")
 	if cmd.Name() == "plot" && !(slices.Contains([]string{"png", "svg", "pdf"}, p.format) && p.width >= 1 && p.width <= 100) {
 		return fmt.Errorf("-format is %q and -width %v, want png, svg or pdf, and 1 to 100 inches", p.format, p.width)
+	}
+	if cmd.Name() == "table" && !slices.Contains([]string{"markdown", "latex", "csv"}, p.tables) {
+		return fmt.Errorf("-format is %q, want markdown, latex or csv", p.tables)
 	}
 	if !slices.Contains([]string{"", "auto", "on", "off"}, p.device) {
 		return fmt.Errorf("-device is %q, want auto, on or off", p.device)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,7 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
 // typed runs a command line as a user types it.
@@ -41,6 +44,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"notebooks nonsense":               "known are: ",
 		"kernel remove":                    `invalid argument "remove"`,
 		"table toy-linear":                 "toy-linear",
+		"table -format html":               `-format is "html"`,
 		"reproduce -out " + out + " extra": "extra",
 		"lab -nonsense":                    "--nonsense",
 		"notebooks quickstart -workers 2":  "--workers",
@@ -84,6 +88,39 @@ func TestOneExperiment(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(out, made)); err != nil || info.Size() == 0 {
 			t.Errorf("%s was not made: %v", made, err)
 		}
+	}
+}
+
+// What is exported is what an environment offers, expects and pays, whatever is chosen.
+func TestExport(t *testing.T) {
+	status, stdout, stderr := typed(t.Context(), strings.Fields("export toy-mixed -scale 0.0005 -runs 2 -seed 7")...)
+	header, data, _ := strings.Cut(stdout, "\n")
+	if status != 0 || !strings.Contains(header, `"checkpoints":[1,2,3,4,5,6,7,8,9,10],`) || len(data) != 10*2*5*(40*4+8+4) {
+		t.Fatalf("status %d, %s%s and %d bytes", status, stderr, header, len(data))
+	}
+	e := paper.Mixed()
+	e.Seed = 7
+	env, err := e.Problem.New(e.ProblemSeeds(0, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := strings.NewReader(data)
+	contexts, expected, rewards, want := make([]float32, 2*5*40), make([]float64, 2*5), make([]float32, 2*5), make([]float64, 2*5)
+	for step := range 10 {
+		for _, part := range []any{contexts, expected, rewards} {
+			if err := binary.Read(r, binary.LittleEndian, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		env.(envs.Oracle).ExpectedRewards(want)
+		same := slices.Equal(contexts, env.Observe().Contexts) && slices.Equal(expected, want)
+		outcome, err := env.Step([]int{step % 5, 4 - step%5})
+		if !same || err != nil || outcome.Reward[0] != rewards[step%5] || outcome.Reward[1] != rewards[9-step%5] {
+			t.Errorf("step %d: %v, contexts and expected rewards are the same: %v; it pays %v, exported are %v", step, err, same, outcome.Reward, rewards)
+		}
+	}
+	if status, _, stderr := typed(t.Context(), "export", "music-state", "-scale", "0.000002"); status != 1 || !strings.Contains(stderr, "cannot be exported") {
+		t.Errorf("music: status %d, %s", status, stderr)
 	}
 }
 

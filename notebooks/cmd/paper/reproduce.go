@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
@@ -72,24 +70,13 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	}
 	books = slices.DeleteFunc(books, func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
-		section{"theory", func() error {
-			measured, err := paper.MeasureTheory(ctx, cmp.Or(p.scale, 0.1))
-			if err != nil {
-				return err
-			}
-			text, err := json.MarshalIndent(measured, "", " ")
-			if err != nil {
-				return err
-			}
-			return sim.WriteFile(p.theoryFile(), text)
-		}},
 		section{"figures", func() error { return p.draw(names) }},
 		section{"notebooks", func() error { return p.execute(ctx, books) }},
 		section{"claims", p.judge})
 
 	scale := cmp.Or(p.scale, paper.ShortScale(experiments[0]))
 	minutes := 2 + 42*scale*2/float64(runtime.NumCPU()) // measured on 2 idle cores, with nothing built
-	fmt.Fprintf(p.stdout, "Makes the toy experiments at %v of the steps, theory, figures, notebooks and claims, in %d sections,\ninto %s.\n"+
+	fmt.Fprintf(p.stdout, "Makes the toy experiments at %v of the steps, figures, notebooks and claims, in %d sections,\ninto %s.\n"+
 		"The first time that takes about %.0f minutes, and more on a busy machine. Results that are stored are not computed again.\n",
 		scale, len(sections), p.out, minutes)
 	if err := p.inTurn(ctx, sections); err != nil {

@@ -1,0 +1,164 @@
+package paper
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/plot"
+
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/figure"
+)
+
+// Scores are those of one algorithm, [problem][run], the higher the better. What is
+// measured of them are the definitions of rliable (Agarwal et al., Deep Reinforcement
+// Learning at the Edge of the Statistical Precipice, NeurIPS 2021).
+type Scores [][]float64
+
+// IQM is the interquartile mean: of all scores together without the lowest and the
+// highest quarter.
+func (s Scores) IQM() float64 {
+	all := slices.Sorted(slices.Values(slices.Concat(s...)))
+	cut := len(all) / 4
+	return stat.Mean(all[cut:len(all)-cut], nil)
+}
+
+// OptimalityGap is how much the scores fall short of 1 on average, where what exceeds
+// it does not count.
+func (s Scores) OptimalityGap() float64 {
+	all := slices.Concat(s...)
+	for i := range all {
+		all[i] = 1 - min(all[i], 1)
+	}
+	return stat.Mean(all, nil)
+}
+
+// Above is the share of runs with scores above tau, the mean over problems: over tau
+// the performance profile.
+func (s Scores) Above(tau float64) (share float64) {
+	for _, runs := range s {
+		n := floats.Count(func(x float64) bool { return x > tau }, runs)
+		share += float64(n) / float64(len(runs)*len(s))
+	}
+	return share
+}
+
+// Improvement is the probability that a run of s is better than one of t on the same
+// problem, the mean over problems; ties count half.
+func (s Scores) Improvement(t Scores) (p float64) {
+	for j := range s {
+		for _, x := range s[j] {
+			for _, y := range t[j] {
+				pair := 1 / float64(len(s)*len(s[j])*len(t[j]))
+				switch {
+				case x > y:
+					p += pair
+				case x == y:
+					p += pair / 2
+				}
+			}
+		}
+	}
+	return p
+}
+
+// Bootstrap95 is a statistic of scores with its interval from 2,000 stratified
+// bootstrap samples, in which the runs of each problem are drawn with replacement, for
+// each algorithm by itself. The same scores give the same interval.
+func Bootstrap95(statistic func(s ...Scores) float64, s ...Scores) Interval {
+	rng, values, drawn := envs.NewRand(1, "paper/bootstrap"), make([]float64, 2000), make([]Scores, len(s))
+	for b := range values {
+		for k := range s {
+			drawn[k] = s[k].resample(rng)
+		}
+		values[b] = statistic(drawn...)
+	}
+	slices.Sort(values)
+	return Interval{statistic(s...), stat.Quantile(0.025, stat.Empirical, values, nil), stat.Quantile(0.975, stat.Empirical, values, nil)}
+}
+
+func (s Scores) resample(rng *rand.Rand) Scores {
+	drawn := make(Scores, len(s))
+	for j, runs := range s {
+		for range runs {
+			drawn[j] = append(drawn[j], runs[rng.IntN(len(runs))])
+		}
+	}
+	return drawn
+}
+
+// scoresOf are the scores of what all of the toy problems have results of: 1 is no
+// regret, and 0 the mean regret of random choice on that problem at the same step. The
+// names are in the order of the entries. Problems without random choice are left out.
+func scoresOf(results map[string][]*sim.Result) (names []string, scores map[string]Scores) {
+	scores = map[string]Scores{}
+	problems := 0
+	for _, e := range []sim.Experiment{Linear(), Bernoulli(), BernoulliHard(), Mixed()} {
+		found, missing := evidence{e, results[e.Name]}.find("random")
+		if missing != nil {
+			continue
+		}
+		problems++
+		chance := stat.Mean(final(found[0]), nil)
+		for _, r := range results[e.Name] {
+			runs := final(r)
+			for i := range runs {
+				runs[i] = 1 - runs[i]/chance
+			}
+			if scores[r.Entry] = append(scores[r.Entry], runs); problems == 1 {
+				names = append(names, r.Entry)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return len(scores[name]) < max(problems, 2) || name == "random" }), scores
+}
+
+// AcrossTable is a row an algorithm: how it does across problems, and how often it does
+// better than the first. There are no rows where fewer than two toy problems have results.
+func AcrossTable(results map[string][]*sim.Result) (header []string, rows [][]string) {
+	names, scores := scoresOf(results)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	for _, name := range names {
+		s, first := scores[name], scores[names[0]]
+		better := "-"
+		if name != names[0] {
+			better = Bootstrap95(func(s ...Scores) float64 { return s[0].Improvement(s[1]) }, s, first).String()
+		}
+		iqm := Bootstrap95(func(s ...Scores) float64 { return s[0].IQM() }, s)
+		rows = append(rows, []string{name, iqm.String(), fmt.Sprintf("%.3f", stat.Mean(slices.Concat(s...), nil)), fmt.Sprintf("%.3f", s.OptimalityGap()), better})
+	}
+	return []string{fmt.Sprintf("%d problems, score 1: no regret, 0: random choice", len(scores[names[0]])), "interquartile mean [95 % interval]", "mean", "optimality gap", "P(better than " + names[0] + ")"}, rows
+}
+
+// AcrossFigures are the performance profiles and the interquartile means with their
+// intervals; nil where fewer than two toy problems have results.
+func AcrossFigures(results map[string][]*sim.Result) (profile, iqm *plot.Plot, err error) {
+	names, scores := scoresOf(results)
+	if len(names) == 0 {
+		return nil, nil, nil
+	}
+	var lines, bars []figure.Series
+	for _, name := range names {
+		line := figure.Series{Name: name}
+		for tau := range 51 {
+			x := float64(tau) / 50
+			i := Bootstrap95(func(s ...Scores) float64 { return s[0].Above(x) }, scores[name])
+			line.X, line.Y, line.Low, line.High = append(line.X, x), append(line.Y, i.Mean), append(line.Low, i.Low), append(line.High, i.High)
+		}
+		i := Bootstrap95(func(s ...Scores) float64 { return s[0].IQM() }, scores[name])
+		lines = append(lines, line)
+		bars = append(bars, figure.Series{Name: name, Y: []float64{i.Mean}, Low: []float64{i.Low}, High: []float64{i.High}})
+	}
+	title := fmt.Sprintf("Across %d toy problems", len(scores[names[0]]))
+	profile, err = figure.Lines(lines, figure.Axes{X: "score: 1 is no regret, 0 that of random choice", Y: "share of runs with a higher score, and 95 % interval"}, figure.Options{Title: title})
+	if err == nil {
+		iqm, err = figure.Bars([]string{""}, bars, figure.Axes{Y: "interquartile mean of the scores (1: no regret, 0: random choice), 95 % interval"}, figure.Options{Title: title})
+	}
+	return profile, iqm, err
+}
