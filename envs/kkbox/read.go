@@ -106,12 +106,21 @@ func (r *reading) song(id string) int32 {
 	return at
 }
 
+// indexOf is the index of a name among all, to which it is added if it is new.
+func indexOf(name string, indices map[string]int32, all *[]string) int32 {
+	i, known := indices[name]
+	if !known {
+		i, name = int32(len(*all)), strings.Clone(name)
+		*all, indices[name] = append(*all, name), i
+	}
+	return i
+}
+
 func (r *reading) train(t *table) error {
-	d, users, types := r.data, map[string]int32{}, map[string]int{"": 0}
+	d, users, types := r.data, map[string]int32{}, map[string]int32{"": 0}
 	sum := 0
 	err := t.each([]string{"msno", "song_id", "source_type", "target"}, func(v []string) error {
 		target, ok := integer(v[3])
-		user, known := users[v[0]]
 		kind, usual := types[v[2]]
 		switch {
 		case v[0] == "" || v[1] == "":
@@ -121,16 +130,8 @@ func (r *reading) train(t *table) error {
 		case !usual && len(types) > math.MaxUint8:
 			return t.wrong("source_type", fmt.Errorf("is %.200q, after 255 other values", v[2]))
 		}
-		if !known {
-			user = int32(len(d.Users))
-			d.Users = append(d.Users, strings.Clone(v[0]))
-			users[d.Users[user]] = user
-		}
-		if !usual {
-			kind = len(types)
-			d.Types = append(d.Types, strings.Clone(v[2]))
-			types[d.Types[kind]] = kind
-		}
+		user := indexOf(v[0], users, &d.Users)
+		kind = indexOf(v[2], types, &d.Types)
 		d.User, d.Song = append(d.User, user), append(d.Song, r.song(v[1]))
 		d.Target, d.Type = append(d.Target, uint8(target)), append(d.Type, uint8(kind))
 		sum += int(target)

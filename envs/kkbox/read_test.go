@@ -273,8 +273,8 @@ func TestReadRefuses(t *testing.T) {
 		"no user":         {"train.csv", replaced(trainText, "bob=", ""), `line 3: msno is ""`},
 		"too many types":  {"train.csv", many, `line 257: column source_type: is "type 255"`},
 		"Big5":            {"songs.csv", replaced(songsText, "董貞| 何啟弘", "\xb8\xb3\xaf\x75"), "songs.csv: line 2: "},
-		"UTF-16":          {"train.csv", "\xff\xfem\x00s\x00", "train.csv: is UTF-16, want UTF-8: convert it"},
-		"UTF-16, no mark": {"songs.csv", "\x00s\x00o\x00", "songs.csv: is UTF-16"},
+		"UTF-16":          {"train.csv", "\xff\xfem\x00s\x00", "is not UTF-8: convert it"},
+		"UTF-16, no mark": {"songs.csv", "\x00s\x00o\x00", "column song_length: is missing"},
 		"too deep":        {"old/files/songs.csv", "", "songs.csv: file does not exist"},
 	} {
 		files := with(c.file, c.text)

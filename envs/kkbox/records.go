@@ -2,7 +2,6 @@ package kkbox
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -44,10 +43,7 @@ func (t *table) readLine() (string, error) {
 // records without any value and a last one that is cut off: which is too short, or
 // has neither a last value nor a line end. An error names line and column.
 func (t *table) each(columns []string, f func(values []string) error) error {
-	switch start, _ := t.text.Peek(3); {
-	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")), bytes.Contains(start, []byte{0}):
-		return errors.New("is UTF-16, want UTF-8: convert it with iconv -f UTF-16 -t UTF-8")
-	case string(start) == "\ufeff": // a byte order mark
+	if start, _ := t.text.Peek(3); string(start) == "\ufeff" { // a byte order mark
 		t.text.Discard(len(start))
 	}
 	header, _, err := t.next()
@@ -116,7 +112,7 @@ func (t *table) next() (record []string, whole bool, err error) {
 		return nil, false, t.wrong("", err)
 	}
 	if !utf8.ValidString(line) {
-		return nil, false, t.wrong("", fmt.Errorf("%.200q is not UTF-8", line))
+		return nil, false, t.wrong("", fmt.Errorf("%.200q is not UTF-8: convert it with iconv", line))
 	}
 	whole = strings.HasSuffix(line, "\n")
 	bare := strings.TrimRight(line, "\r\n")

@@ -126,9 +126,7 @@ func (p *program) execute(ctx context.Context, names []string) error {
 	for name, value := range kernelEnv(p.root, p.out) {
 		env = append(env, name+"="+value)
 	}
-	if p.data != "" {
-		env = append(env, "PAPER_DATA="+p.data)
-	}
+	env = append(env, "PAPER_DATA="+p.data)
 	if p.scale != 0 {
 		env = append(env, fmt.Sprintf("PAPER_SCALE=%v", p.scale))
 	}
