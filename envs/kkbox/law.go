@@ -88,12 +88,10 @@ func (s *sums) step(mean float64) float64 {
 	return min(max((mean*s.n-s.p)/max(s.v, 1e-9), -1), 1)
 }
 
-// fit finds the probabilities of the rows.
-//
-// It makes the mean probability of a user's rows the user's rate, and that of the
-// rows of a language, say, the published mean. These are the conditions that
-// maximum likelihood sets for a logistic regression, and they are solved as such:
-// by Newton's method, one field apart from another, damped because fields overlap.
+// fit finds the probabilities of the rows. It makes the mean probability of a user's rows the user's
+// rate, and that of the rows of a language, say, the published mean. Maximum likelihood sets these
+// conditions for a logistic regression, and they are solved as such: by Newton's method, one field
+// apart from another, damped because fields overlap.
 func (g *generator) fit(rates []float64) {
 	userTerm := make([]float64, len(rates))
 	var terms [len(levelFields)][256]float64

@@ -213,11 +213,10 @@ func (g *generator) drawSong(artist, end int) int32 {
 }
 
 // drawRows draws what each user hears, and where, and returns the users' rates: how often they
-// listen again. Rates rise with the rows, but users of a few days hardly listen again. The numbers
-// of rows are spread evenly over their law, so that a small set has the shape of a large one.
-//
-// A user hears no song twice. Sources and languages are those of an earlier row of the user ever
-// more often (Pólya's urn), so that every user has a mix, and all together the usual one.
+// listen again. Rates rise with the rows, but users of a few days hardly listen again. Small sets
+// have the shape of large ones. A user hears no song twice. Sources and languages are those of an
+// earlier row of the user ever more often (Pólya's urn), so that every user has a mix, and all
+// together the usual one.
 func (g *generator) drawRows(users int) []float64 {
 	rng, rates := g.rng, make([]float64, users)
 	counts, below := g.law["user rows"].knots(func(x float64) float64 { return x })

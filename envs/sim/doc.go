@@ -20,8 +20,7 @@
 // Code that makes a difference neither here nor there is not noticed, such as an algorithm
 // that changes after 100 steps: [Options].Fresh plays all again.
 //
-// Finished stacks (runs that are played together) are kept at once as part files, and an
-// entry whose runs are all finished as one result file: after Ctrl-C or kill -9 the next
-// Run goes on. Machines that share an experiment and a folder by [Options].Shard do so
-// too: the one that finds the parts of all runs makes the result.
+// After Ctrl-C or kill -9 the next Run goes on from the stacks (runs that are played together) that
+// are finished. Machines share an experiment by a folder and [Options].Shard: the one that finds the
+// parts of all runs makes the result.
 package sim

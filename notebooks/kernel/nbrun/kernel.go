@@ -180,10 +180,8 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 }
 
 // run executes the code cells in order in a new kernel, and puts the outputs into the notebook in
-// place of those that are there. It stops at the first cell that fails, with an errCell: one that
-// does not compile, whose program or shell line does not exit with 0, that has a %command that GoNB
-// does not know, that takes longer than timeout, or that writes too much. When it returns, the
-// kernel and what its cells have started are gone.
+// place of those that are there. It stops at the first cell that fails, with an errCell, as the
+// program's documentation says. When it returns, the kernel and what its cells have started are gone.
 func run(ctx context.Context, n object, path string, timeout time.Duration) error {
 	code := prepare(n)
 	k, err := startKernel(ctx, filepath.Dir(path))
