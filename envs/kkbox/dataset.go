@@ -2,14 +2,10 @@
 // KKBox Music Recommendation Challenge, synthetic data for all who do not have them, the 94
 // features of a song, and the two simulators, [MusicStateless] and [MusicState].
 //
-// The simulators play on a [Source], which is a folder of real files or the
-// settings of synthetic data:
+// The simulators play on a [Source], a folder of real files or the settings of synthetic data:
 //
 //	problem := kkbox.MusicState{Source: kkbox.Source{Folder: "kkbox", Unpacker: sevenzip.Unpacker{}}}
 //	env, err := problem.New(seeds)
-//
-// [LabelOracle] and [ProbabilityOracle] look into the rows. They are lines to
-// compare policies with.
 package kkbox
 
 // Dataset is what the simulators and the features use of the data: who heard what, in the order of

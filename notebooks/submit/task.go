@@ -63,18 +63,18 @@ func (s Status) String() string {
 // Look returns how far the jobs are that have the folder results of out as the store. It
 // reads the store alone.
 func Look(out string) ([]Status, error) {
-	files, err := fs.Glob(os.DirFS(out), "results/*/*.job/job.json")
+	files, _ := fs.Glob(os.DirFS(out), "results/*/*.job/job.json")
 	var all []Status
 	for _, file := range files {
 		var d described
 		file = filepath.Join(out, file)
-		text, failed := os.ReadFile(file)
-		if failed = cmp.Or(failed, json.Unmarshal(text, &d)); failed == nil {
-			all = append(all, look(filepath.Dir(file), d))
+		text, err := os.ReadFile(file)
+		if err = cmp.Or(err, json.Unmarshal(text, &d)); err != nil {
+			return all, fmt.Errorf("submit: %s: %w", file, err)
 		}
-		err = errors.Join(err, failed)
+		all = append(all, look(filepath.Dir(file), d))
 	}
-	return all, err
+	return all, nil
 }
 
 // StatusOf returns how far an experiment is. Without a job of it there is no Folder.

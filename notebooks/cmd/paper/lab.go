@@ -37,15 +37,14 @@ func (p *program) lab(cmd *cobra.Command, dir string, args []string) error {
 		return err
 	}
 	dir, _ = filepath.Abs(dir) // there is a working directory
-	made, err := copyNotebooks(p.root, dir)
-	if err != nil {
+	if err := copyNotebooks(p.root, dir); err != nil {
 		return fmt.Errorf("%w (-dir names the folder of the copy)", err)
 	}
 	kernels := filepath.Join(programs(p.root), "jupyter")
 	if err := p.makeKernel(cmd.Context(), filepath.Join(kernels, "kernels", "gonb")); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "\n%s has the notebooks (copied now: %d files; those that were there stay), results go to %s\n", dir, made, p.out)
+	fmt.Fprintf(p.stdout, "\n%s has the notebooks (those that were there stay), results go to %s\n", dir, p.out)
 	fmt.Fprintf(p.stdout, "to keep a change: cp %s %s\n\n", filepath.Join(dir, "NAME.ipynb"), filepath.Join(p.root, "notebooks"))
 	args = append([]string{jupyter}, args...)
 	if os.Geteuid() == 0 {
@@ -68,9 +67,8 @@ func findJupyter() (string, error) {
 		"\"pip install jupyterlab\" in a virtual environment, or \"apt-get install --no-install-recommends jupyter-notebook\", installs one")
 }
 
-// copyNotebooks copies the notebooks and the files that they read, but for those
-// that are there already, which may be changed, and counts them.
-func copyNotebooks(root, dir string) (made int, err error) {
+// copyNotebooks copies the notebooks and what they read, but for what is there and may be changed.
+func copyNotebooks(root, dir string) error {
 	from := filepath.Join(root, "notebooks")
 	entries, err := os.ReadDir(from)
 	for _, entry := range entries {
@@ -82,9 +80,8 @@ func copyNotebooks(root, dir string) (made int, err error) {
 		if data, err = os.ReadFile(filepath.Join(from, entry.Name())); err == nil {
 			err = sim.WriteFile(to, data)
 		}
-		made++
 	}
-	return made, err
+	return err
 }
 
 // makeKernel builds the kernel and writes its kernelspec, the file by which Jupyter knows it:

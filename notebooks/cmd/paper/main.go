@@ -105,7 +105,7 @@ func (p *program) commands() *cobra.Command {
 		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings", Args: cobra.MatchAll(cobra.MinimumNArgs(1), p.names), RunE: p.run},
 		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names, RunE: p.plot},
 		{Use: "table", Short: "Judge the paper's claims by stored results, and compare algorithms across problems", Args: cobra.NoArgs, RunE: p.table},
-		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", Args: p.notebookNames, RunE: p.notebooks},
+		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", RunE: p.notebooks},
 		{Use: "export NAME", Short: "Write what a toy problem offers and pays to the standard output, for programs in other languages", Args: cobra.MatchAll(cobra.ExactArgs(1), p.names), RunE: p.export},
 		p.submitCommand(),
 		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},

@@ -18,36 +18,26 @@ import (
 )
 
 // notebooksOf are the names of the repository's notebooks, without .ipynb.
-func notebooksOf(root string) ([]string, error) {
-	paths, err := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb"))
+func notebooksOf(root string) []string {
+	paths, _ := filepath.Glob(filepath.Join(root, "notebooks", "*.ipynb")) // the pattern is right
 	for i, path := range paths {
 		paths[i] = strings.TrimSuffix(filepath.Base(path), ".ipynb")
 	}
-	return paths, err
+	return paths
 }
 
-func (p *program) notebookNames(_ *cobra.Command, args []string) error {
-	root, err := repository()
-	if err != nil {
-		return err
-	}
-	known, err := notebooksOf(root)
+func (p *program) notebooks(cmd *cobra.Command, args []string) error {
+	known := notebooksOf(p.root)
 	for _, name := range args {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("there is no notebook %q; known are: %s", name, strings.Join(known, ", "))
 		}
 	}
-	return err
-}
-
-func (p *program) notebooks(cmd *cobra.Command, args []string) (err error) {
 	if len(args) == 0 {
-		if args, err = notebooksOf(p.root); err != nil {
-			return err
-		}
+		args = known
 	}
 	ctx := cmd.Context()
-	err = p.inTurn(ctx, []section{
+	err := p.inTurn(ctx, []section{
 		{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }},
 		{"notebooks", func() error { return p.execute(ctx, args) }},
 	})

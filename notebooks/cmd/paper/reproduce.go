@@ -64,11 +64,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 			return err
 		}})
 	}
-	books, err := notebooksOf(p.root)
-	if err != nil {
-		return err
-	}
-	books = slices.DeleteFunc(books, func(name string) bool { return strings.HasPrefix(name, "music-") })
+	books := slices.DeleteFunc(notebooksOf(p.root), func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
 		section{"figures", func() error { return p.draw(names) }},
 		section{"notebooks", func() error { return p.execute(ctx, books) }},

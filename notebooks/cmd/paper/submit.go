@@ -81,8 +81,7 @@ func (p *program) statusCommand() *cobra.Command {
 				for _, job := range jobs {
 					fmt.Fprintln(p.stdout, job)
 				}
-				goesOn := func(j submit.Status) bool { return j.Finished < j.Runs }
-				if err != nil || !watch || !slices.ContainsFunc(jobs, goesOn) {
+				if err != nil || !watch || !slices.ContainsFunc(jobs, func(j submit.Status) bool { return j.Finished < j.Runs }) {
 					return err
 				}
 				select {
