@@ -32,9 +32,9 @@ import (
 var budgets = map[string]int{
 	"envs":                902,  // 750 planned
 	"envs/envtest":        704,  // 550 planned
-	"envs/sim":            1118, // 1,000 planned
+	"envs/sim":            1117, // 1,000 planned
 	"envs/online":         173,
-	"envs/kkbox":          1801,
+	"envs/kkbox":          1791,
 	"envs/logged":         1626, // 900 planned
 	"pgcr":                1458, // 1,200 planned
 	"pgcr/ondevice":       900,
@@ -43,14 +43,14 @@ var budgets = map[string]int{
 	"notebooks/paper":     1734, // 1,700 planned
 	"notebooks/figure":    884,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1141, // 900 planned
+	"notebooks/cmd/paper": 1121, // 900 planned
 	"notebooks/submit":    296,  // 350 planned
-	"notebooks/kernel":    604,  // 650 planned
+	"notebooks/kernel":    603,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 14_962 // of all Go without tests; 15,000 planned
+	mostLines       = 14_930 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
