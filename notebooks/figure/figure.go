@@ -289,7 +289,7 @@ func (b *Band) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	var area, back, points []vg.Point
 	for i, xy := range b.XYs {
-		points = append(points, at(i, xy.Y))
+		points = append(points, vg.Point{X: x(xy.X), Y: y(xy.Y)})
 		if b.Low != nil {
 			area, back = append(area, at(i, b.Low[i])), append(back, at(i, b.High[i]))
 		}
@@ -298,7 +298,7 @@ func (b *Band) Plot(c draw.Canvas, p *plot.Plot) {
 		slices.Reverse(back)
 		c.FillPolygon(b.Fill, c.ClipPolygonX(append(area, back...)))
 	}
-	c.StrokeLines(b.LineStyle, c.ClipLinesX(points)...)
+	c.StrokeLines(b.LineStyle, c.ClipLinesXY(points)...)
 }
 
 // DataRange implements plot.DataRanger.

@@ -195,6 +195,26 @@ func TestAxes(t *testing.T) {
 	}
 }
 
+// What lies above an axis is cut off, not drawn along its end.
+func TestCutOff(t *testing.T) {
+	p, err := figure.Lines([]figure.Series{{Name: "s", X: []float64{0, 1, 2}, Y: []float64{0, 10, 10}, Low: []float64{0, 10, 10}, High: []float64{0, 10, 10}}}, figure.Axes{}, figure.Options{})
+	if err == nil {
+		p.Y.Max = 5
+	}
+	_, data := drawn(t)(p, err)
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for y := range img.Bounds().Dy() {
+		for x := img.Bounds().Dx() / 2; x < img.Bounds().Dx(); x++ {
+			if r, g, b, _ := img.At(x, y).RGBA(); r>>8 == 0 && g>>8 == 0x72 && b>>8 == 0xB2 {
+				t.Fatalf("the line is at %d, %d", x, y)
+			}
+		}
+	}
+}
+
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		log      bool

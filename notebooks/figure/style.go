@@ -44,7 +44,7 @@ var forms = map[string]draw.LineStyle{
 	"PGCR, ours":  line(dark, 1.5, nil),
 	"VW epsilon":  line(color.NRGBA{0xB3, 0x8F, 0xE0, 0xFF}, 1.5, dashes[1]),
 	"VW squarecb": line(color.NRGBA{0x8A, 0x4F, 0xC2, 0xFF}, 1.5, dashes[2]),
-	"VW regcbopt": line(color.NRGBA{0x4B, 0x0A, 0x8A, 0xFF}, 1.5, nil),
+	"VW regcbopt": line(color.NRGBA{0x4B, 0x0A, 0x8A, 0xFF}, 1.5, dashes[4]),
 }
 
 // The ends of a ramp, both readable on white.

@@ -8,7 +8,10 @@ rewards that `paper export` writes, which are those that our algorithms meet. Se
 are searched as package paper does it: 32 of each, drawn at random, play a fifth of the
 steps in 10 runs of seed 101; the best 4 play all steps in 10 runs of seed 102; the
 winner is played with the reported seed. Results go below notebooks/out/peers, as the
-files that `paper plot` and `paper table` read, and all tries beside them.
+files that `paper plot` and `paper table` read, and all tries beside them. Of another
+problem or other steps than our results they are left out; met they other rewards, which
+a number in their headers tells, that is an error. A step takes about 0.1 ms; all of a
+problem's at 20,000 steps take 15 minutes on one core.
 """
 
 import argparse
