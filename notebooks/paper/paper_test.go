@@ -240,3 +240,49 @@ func TestTuning(t *testing.T) {
 		}
 	}
 }
+
+// The studies are played on seeds that no other experiment has. Every change of the paper's
+// setting is one.
+func TestStudies(t *testing.T) {
+	studies, settings, count := paper.Studies(), map[string]bool{}, 0
+	for name, study := range studies {
+		for _, e := range study {
+			if err := e.Validate(); err != nil || e.Seed == paper.Linear().Seed || !strings.HasPrefix(e.Name, name) {
+				t.Errorf("%s of %s, seed %d: %v", e.Name, name, e.Seed, err)
+			}
+			for _, n := range e.Entries {
+				if _, err := n.Algorithm.New(e.Problem.Spec(), []uint64{1}); err != nil {
+					t.Errorf("%s, %s: %v", e.Name, n.Name, err)
+				}
+				if text, _ := json.Marshal(n.Algorithm); e.Name == "ablation-mixed" && strings.HasPrefix(n.Name, "paper") {
+					settings[string(text)] = true
+					count++
+				}
+			}
+		}
+	}
+	if len(settings) != count || count < 8 {
+		t.Errorf("the paper's setting and %d changes of it are %d settings", count-1, len(settings))
+	}
+}
+
+// Of 10 uniform features u.c has the variance 1/12, at lambda 0. At lambda 1 the bump has about
+// the mean of exp(-z^2/2) with a normal z, 1/sqrt(2), and the variance 1/sqrt(3) - 1/2.
+func TestBump(t *testing.T) {
+	envtest.TestProblem(t, paper.Bump{Lambda: 0.5})
+	for lambda, want := range map[float64]float64{0: 1. / 12, 1: 1/math.Sqrt(3) - 0.5} {
+		env, expected, sum, squares := must(paper.Bump{Lambda: lambda}.New([]uint64{1})), make([]float64, 5), 0.0, 0.0
+		const steps = 4000
+		for range steps {
+			env.(envs.Oracle).ExpectedRewards(expected)
+			for _, x := range expected {
+				sum, squares = sum+x/(5*steps), squares+x*x/(5*steps)
+			}
+			must(env.Step([]int{0}))
+		}
+		near(t, fmt.Sprint("the variance at lambda ", lambda), squares-sum*sum, want, 0.06*want)
+		if lambda == 1 {
+			near(t, "the mean of the bump", sum, 1/math.Sqrt2, 0.02)
+		}
+	}
+}

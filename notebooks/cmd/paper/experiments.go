@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,8 +29,8 @@ import (
 
 const tuning = "tuning-" // before a name: the search for that experiment's settings
 
-// experiments are those of these names in this order, or all of them but for the
-// searches, on the data that was asked for.
+// experiments are those of these names in this order, or those of the paper, on the data that was
+// asked for. The name of a study stands for its experiments: "when" for when-0 and the others.
 func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 	byFlags := func(e sim.Experiment) sim.Experiment {
 		e.Runs = cmp.Or(p.runs, e.Runs)
@@ -38,7 +39,10 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 		}
 		return e
 	}
-	all := paper.Experiments()
+	all, studies := paper.Experiments(), paper.Studies()
+	for _, name := range slices.Sorted(maps.Keys(studies)) {
+		all = append(all, studies[name]...)
+	}
 	var known []string
 	for i, e := range all {
 		known = append(known, e.Name)
@@ -48,20 +52,23 @@ func (p *program) experiments(names []string) ([]sim.Experiment, error) {
 		}
 	}
 	if len(names) == 0 {
-		return all, nil
+		return all[:len(paper.Experiments())], nil
 	}
 	var chosen []sim.Experiment
 	for _, name := range names {
 		base, search := strings.CutPrefix(name, tuning)
-		at := slices.Index(known, base)
-		if at < 0 {
+		before := len(chosen)
+		for _, e := range all {
+			if e.Name == base || studies[base] != nil && strings.HasPrefix(e.Name, base+"-") {
+				if search {
+					e = byFlags(paper.Tuning(e))
+				}
+				chosen = append(chosen, e)
+			}
+		}
+		if len(chosen) == before {
 			return nil, fmt.Errorf("there is no experiment %q; known are: %s", name, strings.Join(known, ", "))
 		}
-		e := all[at]
-		if search {
-			e = byFlags(paper.Tuning(e))
-		}
-		chosen = append(chosen, e)
 	}
 	return chosen, nil
 }
@@ -82,6 +89,8 @@ func (p *program) stored(e sim.Experiment) ([]*sim.Result, error) {
 
 func (p *program) list(*cobra.Command, []string) error {
 	all, errs := p.experiments(nil)
+	studies, _ := p.experiments([]string{"ablation", "when", "collapse"}) // which are known
+	all = append(all, studies...)
 	const row = "%-19s %4v %8v  %s\n"
 	fmt.Fprintf(p.stdout, row, "experiment", "runs", "steps", "stored")
 	for _, e := range all {
@@ -188,7 +197,7 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 		fmt.Fprintf(p.stdout, "part %d of %d is kept; there are results when all parts are\n", p.part, p.parts)
 	}
 	if len(results) > 0 && !strings.Contains(e.Name, tuning) {
-		if paper.IsMusic(e) {
+		if paper.IsMusic(e) || results[0].Regret == nil {
 			p.print(paper.RewardTable(results))
 		} else {
 			p.print(paper.RegretTable(results))
@@ -232,7 +241,7 @@ func (p *program) draw(names []string) error {
 		toys[e.Name] = results
 		opt := paper.FigureOptions(e)
 		opt.Interval = true
-		if paper.IsMusic(e) {
+		if paper.IsMusic(e) || results[0].Regret == nil {
 			err = errors.Join(err, p.save(e.Name)(figure.AverageReward(results, paper.Episode(results[0].Steps), opt)))
 		} else {
 			// Beside random choice the others would be one line on a linear axis.

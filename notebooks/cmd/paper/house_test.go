@@ -28,7 +28,7 @@ import (
 // has eleven estimators with their sources, four models, diagnostics, marginal
 // weights and the learning of estimates, for which pgcr has Improve (61).
 // submit says what to do about each fault of a cluster, and is used in cells too.
-// paper has the search for settings (170) and statistics across problems (150).
+// paper has the search for settings (170), statistics across problems (150) and three studies (153).
 var budgets = map[string]int{
 	"envs":                902,  // 750 planned
 	"envs/envtest":        704,  // 550 planned
@@ -40,24 +40,24 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       900,
 	"baselines":           907,
 	"baselines/neural":    550,
-	"notebooks/paper":     1734, // 1,700 planned
+	"notebooks/paper":     1887, // 1,700 planned
 	"notebooks/figure":    884,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1121, // 900 planned
+	"notebooks/cmd/paper": 1133, // 900 planned
 	"notebooks/submit":    296,  // 350 planned
 	"notebooks/kernel":    603,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 14_930 // of all Go without tests; 15,000 planned
+	mostLines       = 15_095 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 58, "notebooks/paper": 62}
+var mostExported = map[string]int{"pgcr": 58, "notebooks/paper": 66}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.

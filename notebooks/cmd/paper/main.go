@@ -102,7 +102,7 @@ func (p *program) commands() *cobra.Command {
 	root.PersistentFlags().StringVar(&p.outGiven, "out", "", "folder of everything that is written and read (default: notebooks/out of this repository)")
 	commands := []*cobra.Command{
 		{Use: "list", Short: "The experiments and what is stored of them", Args: cobra.NoArgs, RunE: p.list},
-		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings", Args: cobra.MatchAll(cobra.MinimumNArgs(1), p.names), RunE: p.run},
+		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings, ablation, when and collapse are studies of ours", Args: cobra.MatchAll(cobra.MinimumNArgs(1), p.names), RunE: p.run},
 		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names, RunE: p.plot},
 		{Use: "table", Short: "Judge the paper's claims by stored results, and compare algorithms across problems", Args: cobra.NoArgs, RunE: p.table},
 		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", RunE: p.notebooks},

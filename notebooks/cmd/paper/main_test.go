@@ -31,6 +31,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"nonsense":                         `unknown command "nonsense"`,
 		"run":                              "requires at least 1 arg",
 		"submit toy-linear greed":          "say which experiment, one",
+		"run toy":                          "there is no experiment \"toy\"; known are: toy-linear",
 		"run toy-lineal":                   "known are: toy-linear",
 		"run toy-linear -scale 0":          "-scale is 0",
 		"run toy-linear --scale=-1":        "-scale is -1",
@@ -77,6 +78,9 @@ func TestOneExperiment(t *testing.T) {
 	step("toy-linear.svg", "plot", "toy-linear", "-format", "svg", "-width", "4", "-only", "PGCR", "-only", "random")
 	step("linear", "table")
 	step("next: "+self+" plot toy-linear -runs 2 -seed 0 -out \""+out, "run", "toy-linear", "-scale", "0.0005", "-runs", "2", "-seed", "0")
+	step("ablation-linear", "list")
+	step("reward a step", "run", "when-mdp", "-scale", "0.001") // which has no regret
+	step("when-mdp.png", "plot", "when-mdp")
 	step("toy-linear             2", "list", "-runs", "2", "-seed", "0")
 	for line, want := range map[string]string{
 		"plot toy-bernoulli":             "nothing is stored of toy-bernoulli",

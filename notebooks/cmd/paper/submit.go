@@ -41,6 +41,9 @@ func (p *program) submitCommand() *cobra.Command {
 
 func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show bool) error {
 	experiments, err := p.experiments([]string{name})
+	if err == nil && len(experiments) > 1 {
+		err = fmt.Errorf("%s is several experiments, submit one: %s list names them", name, self)
+	}
 	if err != nil {
 		return err
 	}

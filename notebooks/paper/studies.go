@@ -1,0 +1,153 @@
+package paper
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/envtest"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// Studies are the experiments that are ours, by the name of the study. They are played only where
+// they are named, on seeds that no others have.
+func Studies() map[string][]sim.Experiment {
+	return map[string][]sim.Experiment{"ablation": ablation(), "when": when(), "collapse": {collapse()}}
+}
+
+// ablation is what each choice is worth on the toy problems: the paper's setting and the library's
+// default, and one change at a time of each.
+func ablation() []sim.Experiment {
+	type change struct {
+		name string
+		make func(*pgcr.Config)
+	}
+	var entries []sim.Entry
+	add := func(name string, from pgcr.Config, changes ...change) {
+		entries = append(entries, sim.Entry{Name: name, Algorithm: from})
+		changes = append(changes,
+			change{"N = 4", func(c *pgcr.Config) { c.Resamples = 4 }},
+			change{"own sets", func(c *pgcr.Config) { c.Resamples = pgcr.OwnSets }}, // vanilla policy gradient
+			change{"dropout 0.33", func(c *pgcr.Config) { c.Dropout = 0.33 }})
+		for _, ch := range changes {
+			c := from
+			ch.make(&c)
+			entries = append(entries, sim.Entry{Name: name + ", but " + ch.name, Algorithm: c})
+		}
+		entries = append(entries, sim.Entry{Name: name + ", but standardised", Algorithm: baselines.Standardised{Algorithm: from}})
+	}
+	add("paper", pgcr.Paper(),
+		change{"initial scale 0.1", func(c *pgcr.Config) { c.InitScale = 0.1 }},
+		change{"unweighted critic", func(c *pgcr.Config) { c.WeightedCritic = false }},
+		change{"4 updates a step", func(c *pgcr.Config) { c.UpdatesPerStep = 4 }})
+	add("default", pgcr.Config{},
+		change{"initial scale 1", func(c *pgcr.Config) { c.InitScale = 1 }},
+		change{"weighted critic", func(c *pgcr.Config) { c.WeightedCritic = true }},
+		change{"1 update a step", func(c *pgcr.Config) { c.UpdatesPerStep = 1 }},
+		change{"the paper's rates", func(c *pgcr.Config) { c.ActorRate, c.CriticRate = 0.01, 0.01 }})
+	study := func(name string, problem envs.Problem) sim.Experiment {
+		return sim.Experiment{Name: "ablation-" + name, Problem: problem, Entries: entries, Runs: 20, Steps: 4_000, Seed: 2020}
+	}
+	return []sim.Experiment{study("linear", envs.Linear{}), study("bernoulli", envs.Bernoulli{}), study("mixed", envs.Mixed{})}
+}
+
+// when is when PGCR wins: on problems from linear to far from linear, and with states, where
+// what pays now is not what pays in the long run and a bandit cannot know.
+func when() (all []sim.Experiment) {
+	for _, lambda := range []float64{0, 0.25, 0.5, 0.75, 1} {
+		all = append(all, sim.Experiment{
+			Name: fmt.Sprint("when-", lambda), Problem: Bump{Lambda: lambda}, Runs: 10, Steps: 10_000, Seed: 2020,
+			Entries: []sim.Entry{
+				{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
+				{Name: "Lin-UCB, default", Algorithm: baselines.LinUCB{}},
+				{Name: "Thompson", Algorithm: baselines.LinearThompson{}},
+				{Name: "greedy", Algorithm: neural.Greedy{}},
+				{Name: "PGCR, default", Algorithm: pgcr.Config{}},
+				{Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
+				{Name: "random", Algorithm: baselines.Random{}},
+			},
+		})
+	}
+	return append(all, sim.Experiment{
+		Name: "when-mdp", Problem: envtest.Chain{}, Runs: 10, Steps: 10_000, Seed: 2020,
+		Entries: []sim.Entry{
+			{Name: "PGCR, gamma 0.9", Algorithm: pgcr.Config{Discount: 0.9}},
+			{Name: "PGCR, gamma 0", Algorithm: pgcr.Config{}},
+			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
+			{Name: "Thompson", Algorithm: baselines.LinearThompson{}},
+			{Name: "greedy", Algorithm: neural.Greedy{}},
+			{Name: "random", Algorithm: baselines.Random{}},
+		},
+	})
+}
+
+// Bump is a bandit whose expected reward goes from linear to a bump, of which the best linear model
+// is a constant:
+//
+//	E R(c) = (1 − Lambda) u·c + Lambda exp(−y²/2),  y = sqrt(12) v·(c − 1/2)
+//
+// The noise is N(0, 0.1²). There are 5 candidates, each uniform on the unit cube of 10 features. u
+// and v are two uniform directions of each run. u·c has a standard deviation of 0.289, and the bump
+// one of about 0.28.
+type Bump struct {
+	Lambda float64 // 0 to 1
+}
+
+func (Bump) Spec() envs.Spec { return envs.Spec{Candidates: 5, Dim: 10} }
+
+func (p Bump) New(seeds []uint64) (envs.Environment, error) {
+	return envs.FromLaw(p.Spec(), seeds, func(seed uint64) envs.Law {
+		u, v := direction(seed, "problem/linear part", 10), direction(seed, "problem/bump", 10)
+		expected := func(c []float32) float64 {
+			x, y := 0.0, 0.0
+			for i, ci := range c {
+				x += float64(u[i] * float64(ci))
+				y += float64(v[i] * (float64(ci) - 0.5))
+			}
+			return float64((1-p.Lambda)*x) + float64(p.Lambda*math.Exp(-6*y*y))
+		}
+		return envs.Law{
+			Offer: func(contexts []float32, rng *rand.Rand) int {
+				for i := range contexts {
+					contexts[i] = rng.Float32()
+				}
+				return 5
+			},
+			Reward:   func(c []float32, rng *rand.Rand) float64 { return expected(c) + float64(0.1*rng.NormFloat64()) },
+			Expected: expected,
+		}
+	})
+}
+
+// direction draws a uniform direction: g/|g| with g ~ N(0, I).
+func direction(seed uint64, role string, dim int) []float64 {
+	rng, g, sum := envs.NewRand(seed, role), make([]float64, dim), 0.0
+	for i := range g {
+		g[i] = rng.NormFloat64()
+		sum += float64(g[i] * g[i])
+	}
+	for i := range g {
+		g[i] /= math.Sqrt(sum)
+	}
+	return g
+}
+
+// collapse is how often runs settle on a wrong choice, by learning rate, Actor-Dropout and
+// Time-Dependent Greed, with the paper's setting elsewhere.
+func collapse() sim.Experiment {
+	entries := []sim.Entry{{Name: "random", Algorithm: baselines.Random{}}, {Name: "default", Algorithm: pgcr.Config{}}}
+	for _, rate := range []float64{0.001, 0.003, 0.01, 0.03, 0.1} {
+		for _, dropout := range []float64{0, 0.33, 0.67} {
+			for _, greed := range []float64{0, 0.003} {
+				c := pgcr.Paper()
+				c.ActorRate, c.CriticRate, c.Dropout, c.Greed.Rate = rate, rate, dropout, greed
+				entries = append(entries, sim.Entry{Name: fmt.Sprintf("rate %v, dropout %v, greed %v", rate, dropout, greed), Algorithm: c})
+			}
+		}
+	}
+	return sim.Experiment{Name: "collapse", Problem: envs.Mixed{}, Entries: entries, Runs: 20, Steps: 4_000, Seed: 2020}
+}
