@@ -18,8 +18,7 @@ import (
 
 // The search for settings is the same for all algorithms, and on seeds that no
 // reported run has: tries settings of each are drawn at random and play a fifth of
-// the steps in a quarter of the runs; the finalists play all steps in half of them,
-// with other seeds.
+// the steps in a quarter of the runs; the finalists play all steps, with other seeds.
 const (
 	tries     = 32
 	finalists = 4
@@ -44,12 +43,12 @@ func Tuning(e sim.Experiment) sim.Experiment {
 	return round
 }
 
-// Finals is the second round: twice the runs and five times the steps of the
-// first, and other seeds, for the best finalists of each algorithm by the results of the first.
+// Finals is the second round: five times the steps of the first and other seeds,
+// for the best finalists of each algorithm by the results of the first.
 func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 	entries := round.Entries
 	round.Name, round.Seed, round.Entries = "finals-"+round.Name, round.Seed+1, nil
-	round.Runs, round.Steps = 2*round.Runs, 5*round.Steps
+	round.Steps *= 5
 	for _, ranked := range Ranked(first) {
 		for _, r := range ranked[:min(finalists, len(ranked))] {
 			at := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
