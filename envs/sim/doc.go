@@ -18,7 +18,8 @@
 // ([Result].Check). A difference beyond another processor's rounding makes the experiment
 // stale: the files of all entries get names that end in ".old", and all are played again.
 // Code that makes a difference neither here nor there is not noticed, such as an algorithm
-// that changes after 100 steps: [Options].Fresh plays all again.
+// that changes after 100 steps, or 20 where another backend has played: [Options].Fresh
+// plays all again.
 //
 // After Ctrl-C or kill -9 the next Run goes on from the stacks (runs that are played together) that
 // are finished. Machines share an experiment by a folder and [Options].Shard: the one that finds the

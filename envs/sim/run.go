@@ -263,9 +263,11 @@ func (j *job) add(part *Result) {
 	}
 }
 
-// Steps that are played again, those of the problem alone, and how much of the
-// largest number another processor's rounding may make.
-const replayed, checked, tolerance = 100, 10_000, 1e-5
+// Steps that are played again, those on another backend, those of the problem alone, and
+// how much of the largest number another processor's rounding may make. On another backend,
+// or by another Player, networks round otherwise, and at high learning rates Adam makes
+// other choices of that within 100 steps.
+const replayed, replayedElsewhere, checked, tolerance = 100, 20, 10_000, 1e-5
 
 // problemCheck is the Check of results that are played now; "" where the problem fails,
 // of which the entries tell the error.
@@ -302,8 +304,11 @@ func (t *inTurn) Update(envs.Transition) error { t.step++; return nil }
 func (j *job) fresh(r *Result, replay bool) bool {
 	same := r.Check == j.check
 	if there := r.there(); replay {
-		run := there[j.index%len(there)]
-		n, _ := slices.BinarySearch(r.Checkpoints, replayed+1)
+		run, steps := there[j.index%len(there)], replayed
+		if j.Player != nil || r.Backend != j.Backend {
+			steps = replayedElsewhere
+		}
+		n, _ := slices.BinarySearch(r.Checkpoints, steps+1)
 		curves := NewCurves(1, r.Checkpoints[:n])
 		if err := j.simulate(runs{run, 1}, r.Checkpoints[n-1], curves, curves.Record); err != nil {
 			j.fail(err)
