@@ -83,6 +83,7 @@ type student struct {
 	Refuse  bool
 
 	Habit float64        `json:"-"` // code that has changed: a setting that is not recorded
+	Late  int            `json:"-"` // the Habit comes after so many steps
 	Begun *atomic.Int64  `json:"-"` // gets the runs that are played
 	At    func(step int) `json:"-"` // called after each step
 }
@@ -113,7 +114,10 @@ func (p *pupil) Act(dst []int, obs envs.Observation) error {
 	for r := range dst {
 		best, chosen := math.Inf(-1), 0
 		for i := range obs.Size(r) {
-			score := p.Habit * float64(i)
+			score := 0.0
+			if p.step > p.Late {
+				score = p.Habit * float64(i)
+			}
 			for d, x := range obs.Context(r, i) {
 				score += p.weights[r*obs.Dim+d] * float64(x)
 			}

@@ -246,6 +246,30 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// What another backend, or another Player, has played is compared over fewer steps, for rounding
+// parts it from what is played here.
+func TestStaleElsewhere(t *testing.T) {
+	player := sim.Options{Player: sim.PlayRuns}
+	for _, c := range []struct {
+		late          int
+		first, second sim.Options
+		stale         bool
+	}{
+		{60, sim.Options{}, sim.Options{}, true},
+		{60, sim.Options{Backend: "other"}, sim.Options{}, false},
+		{60, player, player, false},
+		{0, sim.Options{Backend: "other"}, sim.Options{}, true},
+		{0, player, player, true},
+	} {
+		dir, stale := t.TempDir(), false
+		run(t, with(student{Rate: 0.1}), dir, c.first)
+		c.second.Progress = func(s sim.Status) { stale = stale || s.Stale != nil }
+		if run(t, with(student{Rate: 0.1, Habit: 9, Late: c.late}), dir, c.second); stale != c.stale {
+			t.Errorf("%+v: stale is %v", c, stale)
+		}
+	}
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
