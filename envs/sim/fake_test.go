@@ -83,7 +83,7 @@ type student struct {
 	Refuse  bool
 
 	Habit float64        `json:"-"` // code that has changed: a setting that is not recorded
-	Late  int            `json:"-"` // the Habit comes after so many steps
+	Late  int            `json:"-"` // the step that the Habit comes after
 	Begun *atomic.Int64  `json:"-"` // gets the runs that are played
 	At    func(step int) `json:"-"` // called after each step
 }

@@ -50,7 +50,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_095 // of all Go without tests; 15,000 planned
+	mostLines       = 15_100 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
