@@ -19,8 +19,8 @@ import (
 // comments, those below them that have a line of their own left out.
 //
 // Some are above what was planned. The files of saved policies are envs's (78
-// lines), and so are the warnings of what cannot be learned (123). envtest holds the
-// Chain (97 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
+// lines), and so are the warnings of what cannot be learned (126). envtest holds the
+// Chain (98 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
 // and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
 // prints progress. cmd/paper plays on devices, draws and runs by flags, exports streams (63), and
