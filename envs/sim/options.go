@@ -47,8 +47,7 @@ func (o Options) validate() error {
 	return nil
 }
 
-// Status is a snapshot of a running experiment. Run-steps are steps times runs,
-// of this process's share.
+// Status is a snapshot of a running experiment. Run-steps are this process's steps times runs.
 type Status struct {
 	Experiment string
 	Entry      string        // that advanced last; "" before any did
@@ -80,8 +79,7 @@ func (s Status) String() string {
 	return text
 }
 
-// PrintProgress returns a Progress that writes lines: one every 10 seconds, one at the
-// end, and one a warning.
+// PrintProgress returns a Progress that writes a line every 10 s, at the end, and for each warning.
 func PrintProgress(w io.Writer) func(Status) {
 	wrote := time.Now()
 	said, ended := 0, false

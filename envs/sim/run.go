@@ -112,7 +112,6 @@ func parallel(workers, n int, f func(i int)) {
 	wg.Wait()
 }
 
-// session is what the jobs of one Run share.
 type session struct {
 	Experiment
 	Store
@@ -263,10 +262,9 @@ func (j *job) add(part *Result) {
 	}
 }
 
-// Steps that are played again, those on another backend, those of the problem alone, and
-// how much of the largest number another processor's rounding may make. On another backend,
-// or by another Player, networks round otherwise, and at high learning rates Adam makes
-// other choices of that within 100 steps.
+// Steps that are played again, those where another backend or Player has played, those of the
+// problem alone, and how much of the largest number another processor's rounding may make. Backends
+// round otherwise, and at high learning rates Adam makes other choices of that within 100 steps.
 const replayed, replayedElsewhere, checked, tolerance = 100, 20, 10_000, 1e-5
 
 // problemCheck is the Check of results that are played now; "" where the problem fails,
