@@ -61,13 +61,20 @@ type Status struct {
 	Took       time.Duration // since Run began
 }
 
-// String says in a line how far the experiment is, and how long it takes at the pace so far.
+// Left is how long the rest takes at the pace so far, in whole seconds; 0: not known.
+func (s Status) Left() time.Duration {
+	if s.Done == s.Served {
+		return 0
+	}
+	seconds := s.Took.Seconds() * float64(s.Total-s.Done) / float64(s.Done-s.Served)
+	return time.Duration(min(seconds, 1e9)) * time.Second
+}
+
+// String says in a line how far the experiment is.
 func (s Status) String() string {
 	text := fmt.Sprintf("%3.0f %%", 100*float64(s.Done)/float64(s.Total))
 	if played := float64(s.Done - s.Served); played > 0 {
-		pace := played / s.Took.Seconds()
-		left := min(float64(s.Total-s.Done)/pace, 1e9) // seconds
-		text += fmt.Sprintf("   %.0f run-steps/s   %v left", pace, time.Duration(left)*time.Second)
+		text += fmt.Sprintf("   %.0f run-steps/s   %v left", played/s.Took.Seconds(), s.Left())
 	}
 	switch {
 	case s.Entry == "":

@@ -100,7 +100,7 @@ func TestSlurm(t *testing.T) {
 		return false
 	})
 	until(t, "runs are finished", func() bool { return statusOf(out).Finished >= 100 })
-	run(t, "scancel", id)
+	run(t, paper, "cancel", id)
 	until(t, "the job is cancelled", idle(t))
 	if s := statusOf(out); s.Runs != 1000 || s.Finished < 100 || s.Finished == s.Runs {
 		t.Errorf("the job was not stopped in the middle: %v", s)
@@ -111,7 +111,7 @@ func TestSlurm(t *testing.T) {
 	run(t, submitting...)
 	run(t, append(submitting[:len(submitting)-2:len(submitting)-2], "-tasks", "10", "--", "--time=30")...)
 	until(t, "both jobs have ended", idle(t))
-	if s := statusOf(out); s.Finished != 1000 {
+	if s := statusOf(out); s.Finished != 1000 || s.Underway != 0 {
 		t.Errorf("at the end: %v", s)
 	}
 	want, have := results(t, alone), results(t, out)
@@ -147,7 +147,7 @@ func TestSlurmTimeLimit(t *testing.T) {
 	}
 }
 
-// What a cluster does not take is said.
+// What a cluster does not take is said, and nothing starts where nodes do not see the folder.
 func TestSlurmRefuses(t *testing.T) {
 	if !*onSlurm {
 		t.Skip("there is no Slurm")
@@ -155,5 +155,21 @@ func TestSlurmRefuses(t *testing.T) {
 	line := "go run ./notebooks/cmd/paper submit toy-linear -to slurm -out " + t.TempDir() + " -- --partition=nonsense"
 	if text, err := attempt(strings.Fields(line)...); err == nil || !strings.Contains(text, "invalid partition specified: nonsense") {
 		t.Errorf("%v, %s", err, text)
+	}
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	id := submitted.FindStringSubmatch(run(t, strings.Fields("go run ./notebooks/cmd/paper submit toy-linear -to slurm -out "+out+" -- --hold")...))[1]
+	if err := os.Rename(out, filepath.Join(dir, "hidden")); err != nil {
+		t.Fatal(err)
+	}
+	for job := range strings.FieldsSeq(run(t, "squeue", "-h", "-o", "%A")) {
+		run(t, "scontrol", "release", job)
+	}
+	until(t, "the job is given up", idle(t))
+	if job := run(t, "scontrol", "show", "job", id); !strings.Contains(job, "JobState=CANCELLED Reason=DependencyNeverSatisfied") {
+		t.Error(job)
+	}
+	if s := statusOf(filepath.Join(dir, "hidden")); !strings.Contains(s.String(), "have not yet found that folder") {
+		t.Error(s)
 	}
 }

@@ -5,11 +5,11 @@
 // by submitting again, even while the first job runs. The results are the same files, byte
 // for byte, as those of one process. Tasks of another build than the one that has begun are
 // refused until all is finished. A folder beside the results, which ends in .job, has the
-// program and its logs, which tell every 10 seconds how long a task still takes.
+// program, its logs, and how far the tasks are.
 //
-// Slurm: the store is in a folder that all nodes have, at the same path; where one has it not, its
-// tasks fail without a log. Tasks run a copy of the program: changing the code meanwhile changes
-// nothing. Arguments for sbatch say what a task may use: --partition=cpu --time=2:00:00
+// Slurm: the store is in a folder that all nodes have, at the same path. The job starts after two
+// tasks that look for it there, and never if one does not find it. Tasks run a copy of the program:
+// changing the code meanwhile changes nothing. Arguments for sbatch say what a task may use: --partition=cpu --time=2:00:00
 // --cpus-per-task=4, and --array=1-64%8 for 8 of 64 tasks at a time. A task that comes to its time
 // limit is queued again.
 //
@@ -170,11 +170,34 @@ func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []st
 	if j.To == "kubernetes" {
 		name, err := call(ctx, text, append([]string{"kubectl", "apply", "-o", "name", "-f", "-"}, j.Args...))
 		name = strings.TrimPrefix(name, "job.batch/")
-		return fmt.Sprintf("submitted %s; kubectl describe pods -l job-name=%[1]s says why no task starts, kubectl delete job %[1]s cancels all", name), err
+		return fmt.Sprintf("submitted %s; kubectl describe pods -l job-name=%[1]s says why no task starts, paper cancel %[1]s cancels it", name), err
 	}
-	id, err := call(ctx, text, []string{"sbatch", "--parsable"})
-	id, _, _ = strings.Cut(id, ";") // the name of a cluster may follow
-	return fmt.Sprintf("submitted %s; logs are in %s; scancel %[1]s cancels it", id, d.dir), err
+	unseen := filepath.Join(d.dir, "unseen") // has a file for each task that has not found the program
+	if err := cmp.Or(sim.WriteFile(unseen+"/1", nil), sim.WriteFile(unseen+"/2", nil)); err != nil {
+		return "", err
+	}
+	look := fmt.Sprintf("#!/bin/sh\ntest -x %s && rm %s/$SLURM_ARRAY_TASK_ID\n", shellWord(d.copied), shellWord(unseen))
+	id, err := call(ctx, look, append(append([]string{"sbatch", "--parsable"}, j.Args...), "--array=1-2", "--time=5", "--output=/dev/null"))
+	if err == nil {
+		id, _, _ = strings.Cut(id, ";") // the name of a cluster may follow
+		id, err = call(ctx, text, []string{"sbatch", "--parsable", "--kill-on-invalid-dep=yes", "--dependency=afterok:" + id})
+	}
+	if err != nil {
+		os.RemoveAll(unseen)
+	}
+	id, _, _ = strings.Cut(id, ";")
+	return fmt.Sprintf("submitted %s, which starts when two tasks have found %s; there are its logs; paper cancel %[1]s cancels it", id, d.dir), err
+}
+
+// Cancel cancels a job by the name that Submit has told; args are further arguments for scancel
+// or kubectl. What is finished is kept.
+func Cancel(ctx context.Context, name string, args []string) error {
+	command := []string{"kubectl", "delete", "job", name}
+	if regexp.MustCompile(`^\d+(_\d+)?$`).MatchString(name) {
+		command = []string{"scancel", name}
+	}
+	_, err := call(ctx, "", append(command, args...))
+	return err
 }
 
 func call(ctx context.Context, stdin string, command []string) (string, error) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs"
@@ -44,11 +45,12 @@ func TestTasks(t *testing.T) {
 	t.Setenv("PAPER_JOB", job(t, experiment))
 	for i, finished := range []int{1, 3, 4, 6} {
 		t.Setenv("JOB_COMPLETION_INDEX", strconv.Itoa(i))
-		if _, err := submit.Run(t.Context(), out, experiment, sim.Options{}); err != nil {
+		var during submit.Status
+		if _, err := submit.Run(t.Context(), out, experiment, sim.Options{Progress: func(sim.Status) { during = statusOf(out) }}); err != nil {
 			t.Fatal(err)
 		}
-		if s := statusOf(out); s.Runs != 6 || s.Finished != finished {
-			t.Errorf("after task %d: %+v", i, s)
+		if s := statusOf(out); s.Runs != 6 || s.Finished != finished || s.Underway != 0 || during.Runs != 6 {
+			t.Errorf("after task %d: %+v, during it: %+v", i, s, during)
 		}
 	}
 	want, have := results(t, alone), results(t, out)
@@ -120,7 +122,7 @@ func TestNames(t *testing.T) {
 // What is wrong is said in a sentence, before anything is submitted.
 func TestRefused(t *testing.T) {
 	fake := t.TempDir() // a cluster that refuses all
-	for _, name := range []string{"sbatch", "kubectl"} {
+	for _, name := range []string{"sbatch", "kubectl", "scancel"} {
 		if err := os.WriteFile(filepath.Join(fake, name), []byte("#!/bin/sh\necho $0 is not amused >&2\nexit 1\n"), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -148,5 +150,43 @@ func TestRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want %s", err, test.want)
 		}
+	}
+	for name, want := range map[string]string{"12_3": "scancel", "paper-a": "kubectl"} {
+		t.Setenv("PATH", fake)
+		if err := submit.Cancel(t.Context(), name, nil); err == nil || !strings.Contains(err.Error(), want+" is not amused") {
+			t.Errorf("cancel %s: %v", name, err)
+		}
+	}
+}
+
+// Status says, from the store alone: what is under way, how long it takes, and that the tasks
+// which look for the folder have not found it. A task that has been silent is dead.
+func TestStatus(t *testing.T) {
+	out := t.TempDir()
+	t.Setenv("PATH", t.TempDir())
+	accepts := "#!/bin/sh\necho \"$@\" >>" + out + "/asked\necho 7\n"
+	if err := os.WriteFile(filepath.Join(os.Getenv("PATH"), "sbatch"), []byte(accepts), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := (submit.Job{To: "slurm"}).Submit(t.Context(), out, experiment, nil); err != nil || !strings.Contains(said, "submitted 7,") {
+		t.Fatalf("%s, %v", said, err)
+	}
+	asked, _ := os.ReadFile(filepath.Join(out, "asked"))
+	if want := "--parsable --array=1-2 --time=5 --output=/dev/null\n--parsable --kill-on-invalid-dep=yes --dependency=afterok:7\n"; string(asked) != want {
+		t.Errorf("sbatch was asked %s, want %s", asked, want)
+	}
+	const none = "toy-linear, 20 steps: 0 of 6 runs are finished, "
+	if s := statusOf(out).String(); !strings.HasPrefix(s, none+"0 under way, 6 missing") || !strings.Contains(s, "have not yet found that folder") {
+		t.Error(s)
+	}
+	folder := statusOf(out).Folder
+	for name, text := range map[string]string{"task-1": "2 60", "task-2": "1 90", "task-3": "3 900"} {
+		if err := sim.WriteFile(filepath.Join(folder, name), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := errors.Join(os.Remove(filepath.Join(folder, "unseen/1")), os.Remove(filepath.Join(folder, "unseen/2")), os.Chtimes(filepath.Join(folder, "task-3"), time.Time{}, time.Unix(0, 0)))
+	if s, want := statusOf(out).String(), none+"3 under way, 3 missing; logs are in "+folder+"; 1m30s left for those under way"; err != nil || s != want {
+		t.Errorf("%v, %s, want %s", err, s, want)
 	}
 }

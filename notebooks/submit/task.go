@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -41,21 +42,46 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 		return nil, err
 	}
 	opt.Shard++
+	file, told, show := filepath.Join(d.dir, fmt.Sprint("task-", opt.Shard)), time.Time{}, opt.Progress
+	defer os.Remove(file)
+	opt.Progress = func(st sim.Status) {
+		if show != nil {
+			show(st)
+		}
+		if time.Since(told) >= tellEvery {
+			told = time.Now()
+			text := fmt.Sprintln((st.Total-st.Done+int64(e.Steps)-1)/int64(e.Steps), int(st.Left().Seconds()))
+			sim.WriteFile(file, []byte(text)) // where this is an error, writing results is too
+		}
+	}
 	return e.Run(ctx, store, opt)
 }
+
+// A task tells how many runs it still has to finish, and the seconds that this takes; 0: not
+// known. One that has not for long is dead. The clocks of machines must not differ by as much.
+const tellEvery, dead = 10 * time.Second, 2 * time.Minute
 
 // Status is how far a submitted experiment is. Runs are those of all entries.
 type Status struct {
 	Experiment     string
-	Steps          int    // of a run
-	Runs, Finished int    // in all, and in the store
-	Folder         string // of the job
+	Steps          int           // of a run
+	Runs, Finished int           // in all, and in the store
+	Underway       int           // what tasks play, or are going to
+	Left           time.Duration // until those are finished; 0: not known
+	Folder         string        // of the job
+	unseen         bool          // by the tasks that look for the folder
 }
 
 func (s Status) String() string {
 	text := fmt.Sprintf("%s, %d steps: %d of %d runs are finished", s.Experiment, s.Steps, s.Finished, s.Runs)
 	if s.Finished < s.Runs {
-		text += "; how far the others are, logs say: " + s.Folder
+		text += fmt.Sprintf(", %d under way, %d missing; logs are in %s", s.Underway, s.Runs-s.Finished-s.Underway, s.Folder)
+	}
+	if s.Left > 0 {
+		text += fmt.Sprintf("; %v left for those under way", s.Left)
+	}
+	if s.unseen {
+		text += "; two tasks have not yet found that folder: if squeue lists none, nodes do not share it, or not at this path, and no other task will start"
 	}
 	return text
 }
@@ -100,5 +126,18 @@ func look(dir string, d described) Status {
 		}
 		s.Finished += finished
 	}
+	files, _ := fs.Glob(os.DirFS(dir), "task-*")
+	for _, file := range files {
+		var runs, seconds int
+		text, _ := os.ReadFile(filepath.Join(dir, file))
+		info, err := os.Stat(filepath.Join(dir, file))
+		if err == nil && time.Since(info.ModTime()) < dead {
+			fmt.Sscan(string(text), &runs, &seconds) // nothing where the task has just ended
+			s.Underway, s.Left = s.Underway+runs, max(s.Left, time.Duration(seconds)*time.Second)
+		}
+	}
+	unseen, _ := fs.Glob(os.DirFS(dir), "unseen/*")
+	s.unseen = unseen != nil
+	s.Underway = min(s.Underway, s.Runs-s.Finished) // two jobs may play the same
 	return s
 }

@@ -32,7 +32,7 @@ import (
 var budgets = map[string]int{
 	"envs":                902,  // 750 planned
 	"envs/envtest":        704,  // 550 planned
-	"envs/sim":            1123, // 1,000 planned
+	"envs/sim":            1124, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1791,
 	"envs/logged":         1626, // 900 planned
@@ -43,14 +43,14 @@ var budgets = map[string]int{
 	"notebooks/paper":     1887, // 1,700 planned
 	"notebooks/figure":    884,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1133, // 900 planned
-	"notebooks/submit":    296,  // 350 planned
+	"notebooks/cmd/paper": 1177, // 900 planned
+	"notebooks/submit":    358,  // 350 planned
 	"notebooks/kernel":    603,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_100 // of all Go without tests; 15,000 planned
+	mostLines       = 15_207 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )

@@ -49,7 +49,7 @@ type program struct {
 	device        string  // auto, on or off
 	shard         string  // part/parts
 	part, parts   int     // 1 to parts; 0: all
-	fresh         bool    // play again what is stored
+	fresh         bool    // make again what is stored
 	runs          int     // 0: as declared
 	seed          uint64  // as declared where it was not given
 	seedGiven     bool
@@ -119,7 +119,7 @@ func (p *program) commands() *cobra.Command {
 			flags.Float64Var(&p.scale, "scale", 0, "fraction of the steps (default: "+scales[c.Name()]+")")
 		}
 		if is("run", "reproduce") {
-			flags.BoolVar(&p.fresh, "fresh", false, "play all again, whatever is stored")
+			flags.BoolVar(&p.fresh, "fresh", false, "make all again, whatever is stored")
 			flags.StringVar(&p.device, "device", "auto", "loops on the device: auto (with XLA), on or off")
 		}
 		if takesRuns(c.Name()) {
@@ -142,7 +142,7 @@ func (p *program) commands() *cobra.Command {
 		Use: "kernel install", Short: "Declare the notebooks' kernel gonb, for this user, to Jupyter and editors",
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"install"}, RunE: p.installKernel,
 	}
-	root.AddCommand(append(commands, p.labCommand(), kernel, p.statusCommand())...)
+	root.AddCommand(append(commands, p.labCommand(), kernel, p.statusCommand(), p.cancelCommand())...)
 	return root
 }
 

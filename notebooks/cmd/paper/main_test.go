@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -148,6 +149,39 @@ func TestShards(t *testing.T) {
 			if len(line) > 101 && !strings.Contains(line, self) {
 				t.Errorf("a line of %d columns: %s", len(line)-1, line)
 			}
+		}
+	}
+}
+
+// A notebook that was executed with the same sources in the same setting is not executed again.
+func TestFreshNotebooks(t *testing.T) {
+	root := t.TempDir()
+	source, nbrun := filepath.Join(root, "a.go"), "#!/bin/sh\necho executed\ngrep -q right "+root+"/a.go && touch $4\n"
+	if err := cmp.Or(os.MkdirAll(programs(root), 0o777), os.WriteFile(filepath.Join(programs(root), "nbrun"), []byte(nbrun), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for i, step := range []struct {
+		p      program
+		source string
+		made   bool
+	}{
+		{program{scale: 1}, "right", true},
+		{program{scale: 1}, "right", false},
+		{program{scale: 1, fresh: true}, "right", true},
+		{program{scale: 2}, "right", true},
+		{program{scale: 2}, "wrong", true},
+		{program{scale: 2}, "wrong", true},
+		{program{scale: 2}, "right, too", true},
+		{program{scale: 2}, "right, too", false},
+	} {
+		var said bytes.Buffer
+		step.p.root, step.p.out, step.p.stdout = root, filepath.Join(root, "out"), &said
+		if err := os.WriteFile(source, []byte(step.source), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		err := step.p.execute(t.Context(), []string{"a"})
+		if strings.Contains(said.String(), "executed\n") != step.made || (err != nil) != (step.source == "wrong") {
+			t.Errorf("step %d: %s, error %v", i, said.String(), err)
 		}
 	}
 }

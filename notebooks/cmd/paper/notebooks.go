@@ -4,17 +4,23 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
 // notebooksOf are the names of the repository's notebooks, without .ipynb.
@@ -36,6 +42,7 @@ func (p *program) notebooks(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		args = known
 	}
+	p.fresh = true
 	ctx := cmd.Context()
 	err := p.inTurn(ctx, []section{
 		{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }},
@@ -105,11 +112,13 @@ func kernelEnv(root, out string) map[string]string {
 	}
 }
 
-// execute executes notebooks into the output folder, two at the same time. One that
-// fails keeps none of the others from being executed.
+// execute executes notebooks into the output folder, two at the same time, but for those that
+// were executed with these sources if p.fresh is false. One that fails keeps none of the others
+// from being executed.
 func (p *program) execute(ctx context.Context, names []string) error {
 	out := filepath.Join(p.out, "notebooks")
-	if err := os.MkdirAll(out, 0o777); err != nil {
+	key, err := p.sources()
+	if err = cmp.Or(err, os.MkdirAll(out, 0o777)); err != nil {
 		return err
 	}
 	env := os.Environ()
@@ -127,10 +136,17 @@ func (p *program) execute(ctx context.Context, names []string) error {
 		free <- struct{}{}
 		running.Go(func() {
 			defer func() { <-free }()
-			file := name + ".ipynb"
 			if ctx.Err() != nil {
 				return
 			}
+			file := name + ".ipynb"
+			mark := filepath.Join(out, "."+file+".sources")
+			made, _ := os.ReadFile(mark)
+			if _, err := os.Stat(filepath.Join(out, file)); err == nil && string(made) == key && !p.fresh {
+				fmt.Fprintf(p.stdout, "%s: executed with this code before\n", name)
+				return
+			}
+			os.Remove(mark)
 			limit := time.Duration(max(1, 100*p.scale) * float64(time.Hour)) // of a cell
 			cmd := interruptible(ctx, filepath.Join(programs(p.root), "nbrun"),
 				"-timeout", limit.String(), "-o", filepath.Join(out, file), filepath.Join(p.root, "notebooks", file))
@@ -139,9 +155,30 @@ func (p *program) execute(ctx context.Context, names []string) error {
 			cmd.Stdout, cmd.Stderr = p.stdout, &said
 			if err := cmd.Run(); err != nil {
 				errs[i] = errors.New(cmp.Or(strings.TrimSpace(said.String()), name+": "+err.Error()))
+				return
 			}
+			errs[i] = sim.WriteFile(mark, []byte(key))
 		})
 	}
 	running.Wait()
 	return cmp.Or(ctx.Err(), errors.Join(errs...))
+}
+
+// sources is a hash of the settings and files of which notebooks are made.
+func (p *program) sources() (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, p.scale, os.Getenv("PAPER_SCALE"), p.data, paper.Options().Backend, runtime.Version())
+	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		if err == nil && d.IsDir() && path != p.root && (name[0] == '.' || name == "out" || name == "published") {
+			return filepath.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".mod", ".sum", ".ipynb", ".csv", ".tsv"}, filepath.Ext(name)) || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	return fmt.Sprintf("%x", sum.Sum(nil)), err
 }

@@ -71,6 +71,13 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 	return nil
 }
 
+func (p *program) cancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel JOB [-- ARGUMENTS]", Short: "Cancel what was submitted; what is finished is kept", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return submit.Cancel(cmd.Context(), args[0], args[1:]) },
+	}
+}
+
 func (p *program) statusCommand() *cobra.Command {
 	var watch bool
 	status := &cobra.Command{

@@ -133,11 +133,11 @@ func TestServer(t *testing.T) {
 	if err != nil || len(files) != 8 {
 		t.Errorf("%d results, %v", len(files), err)
 	}
-	run(t, "kubectl", "delete", "job", name)
+	run(t, paper, "cancel", name)
 	// A program that the image does not have ends the job at once.
 	name, condition, pods = submitted(t, paper, filepath.Join(dir, "none"), func(string, int) int { return 128 }, study...)
 	if !strings.Contains(condition, "Failed PodFailurePolicy") || pods > 6 {
 		t.Errorf("without the program the job is %s after %d pods", condition, pods)
 	}
-	run(t, "kubectl", "delete", "job", name)
+	run(t, paper, "cancel", name)
 }
