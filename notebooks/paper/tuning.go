@@ -21,7 +21,7 @@ import (
 // the steps in a quarter of the runs; the finalists play all steps, with other seeds.
 const (
 	tries     = 32
-	finalists = 4
+	finalists = 3
 	tuneSeed  = 101
 )
 
