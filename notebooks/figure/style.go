@@ -39,12 +39,11 @@ var fixed = []string{"PGCR", "epsilon-greedy", "GLM-UCB", "Thompson", "greedy", 
 
 // forms are those of one algorithm, in shades of a colour, each with other dashes.
 var forms = map[string]draw.LineStyle{
-	"PGCR, paper": line(color.NRGBA{0x5A, 0xA5, 0xD8, 0xFF}, 1.5, dashes[3]),
-	"PGCR, tuned": line(palette[0], 1.5, dashes[1]),
-	"PGCR, ours":  line(dark, 1.5, nil),
-	"VW epsilon":  line(color.NRGBA{0xB3, 0x8F, 0xE0, 0xFF}, 1.5, dashes[1]),
-	"VW squarecb": line(color.NRGBA{0x8A, 0x4F, 0xC2, 0xFF}, 1.5, dashes[2]),
-	"VW regcbopt": line(color.NRGBA{0x4B, 0x0A, 0x8A, 0xFF}, 1.5, dashes[4]),
+	"PGCR, untuned": line(color.NRGBA{0x5A, 0xA5, 0xD8, 0xFF}, 1.5, dashes[3]),
+	"PGCR, ours":    line(dark, 1.5, nil),
+	"VW epsilon":    line(color.NRGBA{0xB3, 0x8F, 0xE0, 0xFF}, 1.5, dashes[1]),
+	"VW squarecb":   line(color.NRGBA{0x8A, 0x4F, 0xC2, 0xFF}, 1.5, dashes[2]),
+	"VW regcbopt":   line(color.NRGBA{0x4B, 0x0A, 0x8A, 0xFF}, 1.5, dashes[4]),
 }
 
 // The ends of a ramp, both readable on white.
@@ -58,7 +57,6 @@ func (o Options) styles(series []Series) []draw.LineStyle {
 	used := map[int]bool{}
 	for _, s := range series {
 		used[slices.Index(fixed, s.Name)] = !s.Reference
-		used[0] = used[0] || s.Name == "PGCR, tuned"
 	}
 	out := make([]draw.LineStyle, len(series))
 	next := 0

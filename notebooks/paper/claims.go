@@ -56,7 +56,7 @@ func Claims(results map[string][]*sim.Result, theory *Theory) []Claim {
 	if theory == nil {
 		theory = &Theory{}
 	}
-	others := []string{"PGCR dropout 0.5", "greedy", "vanilla PG", "random"}
+	others := []string{"PGCR, untuned", "PGCR, ours", "greedy", "vanilla PG", "random"}
 	claims := []Claim{
 		linear.claim(1, "Linear rewards: PGCR is comparable with Lin-UCB and better than Thompson sampling and epsilon-greedy.", "figure 1a",
 			linear.lower("PGCR", comparable, "Lin-UCB"), linear.lower("PGCR", 1, "Thompson"), linear.lower("PGCR", 1, "epsilon-greedy"),
@@ -86,7 +86,7 @@ func Claims(results map[string][]*sim.Result, theory *Theory) []Claim {
 		theory.claim(7, "Given the chosen context, Var[critic update] of PGCR tends to 1/N of vanilla policy gradient's.", "section 5.3, lemma 4", theory.criticParts()),
 		theory.claim(8, "Var[actor update] of PGCR is no higher than vanilla policy gradient's.", "section 5.3, theorem 5", theory.actorParts(1)),
 		linear.claim(9, "Already with N = 1 PGCR does better than vanilla policy gradient.", "section 5.3",
-			linear.lower("PGCR", 1, "vanilla PG"), bernoulli.lower("PGCR", 1, "vanilla PG"), mixed.lower("PGCR", 1, "vanilla PG")),
+			linear.lower("PGCR, ours", 1, "vanilla PG"), bernoulli.lower("PGCR, ours", 1, "vanilla PG"), mixed.lower("PGCR, ours", 1, "vanilla PG")),
 		theory.claim(10, "p_hat is an unbiased estimate of the marginal probability.", "section 3.2", theory.biasParts()),
 		theory.claim(11, "With sets resampled jointly the ratio of claim 8 falls with N; drawn independently it is far above 1.", "ours", theory.setParts()),
 	}
