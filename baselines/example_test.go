@@ -18,7 +18,7 @@ func ExampleLinUCB() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	policy, err := baselines.LinUCB{Alpha: 0.1}.New(problem.Spec(), seeds)
+	policy, err := baselines.LinUCB{Alpha: 0.1, Ridge: 1}.New(problem.Spec(), seeds)
 	if err != nil {
 		log.Fatal(err)
 	}

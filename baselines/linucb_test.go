@@ -15,7 +15,7 @@ import (
 // diag(2, 1) and θ = (1/2, 0). So (1, 0) scores 1/2 + Alpha·sqrt(1/2), and (0, 2)
 // scores 0 + Alpha·2. With (0, 2) paying 3 next, A = diag(2, 5), θ = (1/2, 6/5).
 func TestLinUCBByHand(t *testing.T) {
-	p := newPolicy(t, baselines.LinUCB{Alpha: 0.5}, envs.Spec{Candidates: 2, Dim: 2}, 1)
+	p := newPolicy(t, baselines.LinUCB{Alpha: 0.5, Ridge: 1}, envs.Spec{Candidates: 2, Dim: 2}, 1)
 	tr := one([]float32{1, 0}, []float32{0, 2}, 1)
 	want := func(s0, s1 float64) {
 		t.Helper()

@@ -79,11 +79,11 @@ func TestJSON(t *testing.T) {
 		want      string
 	}{
 		{baselines.Random{}, `{}`},
-		{baselines.LinUCB{}, `{"Alpha":1,"Ridge":1,"Intercept":false}`},
+		{baselines.LinUCB{}, `{"Alpha":0.05,"Ridge":5,"Intercept":false}`},
 		{baselines.LinUCB{Alpha: baselines.NoExploration, Ridge: 2}, `{"Alpha":-1,"Ridge":2,"Intercept":false}`},
-		{baselines.GLMUCB{}, `{"Alpha":1,"Ridge":1,"NoIntercept":false,"RefitEvery":0,"Memory":32768}`},
-		{baselines.LinearThompson{Scale: 0.1}, `{"Scale":0.1,"Ridge":1,"Intercept":false}`},
-		{baselines.LogisticThompson{}, `{"Scale":1,"Ridge":1,"NoIntercept":false,"RefitEvery":0,"Memory":32768}`},
+		{baselines.GLMUCB{}, `{"Alpha":0.3,"Ridge":1,"NoIntercept":false,"RefitEvery":0,"Memory":32768}`},
+		{baselines.LinearThompson{Scale: 0.1}, `{"Scale":0.1,"Ridge":2,"Intercept":false}`},
+		{baselines.LogisticThompson{}, `{"Scale":0.01,"Ridge":1,"NoIntercept":false,"RefitEvery":0,"Memory":32768}`},
 	} {
 		got, err := json.Marshal(c.algorithm)
 		if err != nil || string(got) != c.want {
@@ -103,7 +103,7 @@ func TestLargestNumbers(t *testing.T) {
 		t.Errorf("error %v, want one of run 0 with %q", err, want)
 	}
 	// Givens rotations lose nothing.
-	p = newPolicy(t, baselines.LinUCB{}, envs.Spec{Candidates: 2, Dim: 2}, 1)
+	p = newPolicy(t, baselines.LinUCB{Alpha: 1, Ridge: 1}, envs.Spec{Candidates: 2, Dim: 2}, 1)
 	tr := one([]float32{1e12, 1e12}, []float32{1, -1}, 2e12)
 	if err := p.Update(tr); err != nil {
 		t.Fatal(err)

@@ -18,13 +18,13 @@ import (
 //
 // A step costs O(N² + M·N) time, a run 8·N² bytes.
 type LinearThompson struct {
-	Scale     float64 // standard deviation of the posterior; default 1, NoExploration for 0
-	Ridge     float64 // regularisation, the precision of the prior; default 1
+	Scale     float64 // standard deviation of the posterior; default 0.02, NoExploration for 0
+	Ridge     float64 // regularisation, the precision of the prior; default 2
 	Intercept bool    // add a constant feature; default false
 }
 
 func (a LinearThompson) withDefaults() LinearThompson {
-	a.Scale, a.Ridge = cmp.Or(a.Scale, 1), cmp.Or(a.Ridge, 1)
+	a.Scale, a.Ridge = cmp.Or(a.Scale, 0.02), cmp.Or(a.Ridge, 2)
 	return a
 }
 
@@ -56,7 +56,7 @@ func (a LinearThompson) MarshalJSON() ([]byte, error) {
 // Rewards may be any real numbers, and θ̂ and H are exact at refits: see GLMUCB. A step costs
 // O(N² + M·N) time; a run holds 24·N² bytes, and 8·N bytes a step up to Memory.
 type LogisticThompson struct {
-	Scale       float64 // factor on the posterior's standard deviation; default 1, NoExploration for 0
+	Scale       float64 // factor on the posterior's standard deviation; default 0.01, NoExploration for 0
 	Ridge       float64 // regularisation, the precision of the prior; default 1
 	NoIntercept bool    // leave the constant feature away; default false
 	RefitEvery  int     // steps from one refit to the next; default 0: 10 % of the steps so far, at least 1
@@ -64,7 +64,7 @@ type LogisticThompson struct {
 }
 
 func (a LogisticThompson) withDefaults() LogisticThompson {
-	a.Scale, a.Ridge, a.Memory = cmp.Or(a.Scale, 1), cmp.Or(a.Ridge, 1), cmp.Or(a.Memory, defaultMemory)
+	a.Scale, a.Ridge, a.Memory = cmp.Or(a.Scale, 0.01), cmp.Or(a.Ridge, 1), cmp.Or(a.Memory, defaultMemory)
 	return a
 }
 

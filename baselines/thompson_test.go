@@ -88,7 +88,7 @@ func coinReward(x []float32, noise float64) float32 {
 
 func TestThompsonChoices(t *testing.T) {
 	for _, scale := range []float64{1, 3} {
-		p, d, _ := trained(t, baselines.LinearThompson{Scale: scale, Intercept: true}, true, 30, linearReward)
+		p, d, _ := trained(t, baselines.LinearThompson{Scale: scale, Ridge: 1, Intercept: true}, true, 30, linearReward)
 		wantFrequencies(t, p, 4, true, d.estimate(), d.precision, scale)
 
 		p, _, h := trained(t, baselines.LogisticThompson{Scale: scale, RefitEvery: 1}, true, 60, coinReward)

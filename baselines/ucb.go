@@ -16,13 +16,13 @@ import (
 // Givens rotations bring a step into the triangular factor of A, so rounding cannot build up. A step
 // costs O(M·N²) time, a run 8·N² bytes.
 type LinUCB struct {
-	Alpha     float64 // width of the confidence bound; default 1, NoExploration for 0
-	Ridge     float64 // regularisation, the precision of the prior; default 1
+	Alpha     float64 // width of the confidence bound; default 0.05, NoExploration for 0
+	Ridge     float64 // regularisation, the precision of the prior; default 5
 	Intercept bool    // add a constant feature; default false
 }
 
 func (a LinUCB) withDefaults() LinUCB {
-	a.Alpha, a.Ridge = cmp.Or(a.Alpha, 1), cmp.Or(a.Ridge, 1)
+	a.Alpha, a.Ridge = cmp.Or(a.Alpha, 0.05), cmp.Or(a.Ridge, 5)
 	return a
 }
 
@@ -80,7 +80,7 @@ func (m *linear) learn(_ int, x []float64, reward float64) error {
 // θ is the exact solution at refits; between them a one-step approximation moves it. A step costs
 // O(M·N²) time; a run holds 32·N² bytes, and 8·N bytes a step up to Memory.
 type GLMUCB struct {
-	Alpha       float64 // width of the confidence bound; default 1, NoExploration for 0
+	Alpha       float64 // width of the confidence bound; default 0.3, NoExploration for 0
 	Ridge       float64 // regularisation, the precision of the prior; default 1
 	NoIntercept bool    // leave the constant feature away; default false
 	RefitEvery  int     // steps from one refit to the next; default 0: 10 % of the steps so far, at least 1
@@ -88,7 +88,7 @@ type GLMUCB struct {
 }
 
 func (a GLMUCB) withDefaults() GLMUCB {
-	a.Alpha, a.Ridge, a.Memory = cmp.Or(a.Alpha, 1), cmp.Or(a.Ridge, 1), cmp.Or(a.Memory, defaultMemory)
+	a.Alpha, a.Ridge, a.Memory = cmp.Or(a.Alpha, 0.3), cmp.Or(a.Ridge, 1), cmp.Or(a.Memory, defaultMemory)
 	return a
 }
 

@@ -230,7 +230,7 @@ func TestDivergence(t *testing.T) {
 		}
 	}
 	// What is on offer counts before anything was learned from it.
-	g = play(t, pgcr.Config{Hidden: []int{200}}, envs.Linear{Candidates: 2, Dim: 2}, seeds(1, 1))
+	g = play(t, pgcr.Config{Hidden: []int{200}, InitScale: 1}, envs.Linear{Candidates: 2, Dim: 2}, seeds(1, 1))
 	obs = g.env.Observe()
 	for i := range obs.Contexts {
 		obs.Contexts[i] = 3e38
@@ -306,7 +306,7 @@ func TestConfigErrors(t *testing.T) {
 		t.Error("no seeds are no error")
 	}
 	text, err := json.Marshal(pgcr.Config{})
-	if err != nil || !strings.Contains(string(text), `"Hidden":[10],"ActorRate":0.01`) {
+	if err != nil || !strings.Contains(string(text), `"Hidden":[10],"ActorRate":0.008,"CriticRate":0.001`) {
 		t.Errorf("the defaults are %s, %v", text, err)
 	}
 }

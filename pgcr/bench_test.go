@@ -17,9 +17,9 @@ func BenchmarkUpdate(b *testing.B) {
 		spec   envs.Spec
 		runs   []int
 	}{
-		{"toy", pgcr.Config{}, envs.Spec{Candidates: 5, Dim: 40}, []int{1, 20}},
-		{"toy-N=4", pgcr.Config{Resamples: 4}, envs.Spec{Candidates: 5, Dim: 40}, []int{1}},
-		{"music", pgcr.Config{Hidden: []int{60, 20}, BatchSize: 256}, envs.Spec{Candidates: 10, Dim: 94}, []int{1, 5}},
+		{"toy", pgcr.Paper(), envs.Spec{Candidates: 5, Dim: 40}, []int{1, 20}},
+		{"toy-N=4", pgcr.Config{Resamples: 4, UpdatesPerStep: 1}, envs.Spec{Candidates: 5, Dim: 40}, []int{1}},
+		{"music", pgcr.Config{Hidden: []int{60, 20}, BatchSize: 256, UpdatesPerStep: 1}, envs.Spec{Candidates: 10, Dim: 94}, []int{1, 5}},
 	} {
 		for _, runs := range bench.runs {
 			b.Run(fmt.Sprintf("%s/R=%d", bench.name, runs), func(b *testing.B) {

@@ -28,7 +28,7 @@ func TestXLAUpdates(t *testing.T) {
 		config  pgcr.Config
 		problem envs.Problem
 	}{
-		"bandit":   {pgcr.Config{}, envs.Linear{}},
+		"bandit":   {pgcr.Paper(), envs.Linear{}},
 		"dropout":  {pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Dropout: .4, Resamples: 4, Greed: pgcr.Greed{Rate: .1}}, varied{}},
 		"sessions": {pgcr.Config{BatchSize: 16, Resamples: 2, Discount: .9}, envtest.Chain{}},
 	} {

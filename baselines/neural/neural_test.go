@@ -122,8 +122,8 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for want, a := range map[string]envs.Algorithm{
-		`{"Hidden":[10],"Rate":0.01,"InitScale":1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":1,"Capacity":0,"Discount":0}`:               neural.Greedy{},
-		`{"Hidden":[10],"Rate":0.03,"InitScale":1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":1,"Capacity":0,"Discount":0,"Epsilon":0.1}`: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.03}},
+		`{"Hidden":[10],"Rate":0.001,"InitScale":0.1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":4,"Capacity":0,"Discount":0}`:               neural.Greedy{},
+		`{"Hidden":[10],"Rate":0.03,"InitScale":0.1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":4,"Capacity":0,"Discount":0,"Epsilon":0.003}`: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.03}},
 	} {
 		if got, err := json.Marshal(a); err != nil || string(got) != want {
 			t.Errorf("%#v is %s (%v), want %s", a, got, err, want)
@@ -192,7 +192,7 @@ func (r *reference) learn(t int, c []float32, target, rate float64) {
 func TestUpdate(t *testing.T) {
 	const dim, rate, gamma = 3, 0.02, 0.9
 	for _, session := range []bool{false, true} {
-		p := newPolicy(t, neural.Greedy{Settings: neural.Settings{Hidden: []int{4}, Rate: rate, Discount: gamma}}, envs.Spec{Candidates: 2, Dim: dim}, 5)
+		p := newPolicy(t, neural.Greedy{Settings: neural.Settings{Hidden: []int{4}, Rate: rate, InitScale: 1, UpdatesPerStep: 1, Discount: gamma}}, envs.Spec{Candidates: 2, Dim: dim}, 5)
 		obs := envs.Observation{Runs: 1, Candidates: 2, Dim: dim, Contexts: []float32{.9, -.2, .1, .3, .8, -.4}}
 		tr := envs.Transition{Observation: obs, Actions: []int{1}, Outcome: envs.Outcome{Reward: []float32{0.7}}}
 		if session {

@@ -31,13 +31,14 @@ func Linear() sim.Experiment {
 	return sim.Experiment{
 		Name: "toy-linear", Problem: envs.Linear{}, Runs: 20, Steps: 20_000, Seed: 2019,
 		Entries: []sim.Entry{
-			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 64}},
-			{Name: "PGCR dropout 0.5", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 64, Dropout: 0.5}},
-			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
-			{Name: "Thompson", Algorithm: baselines.LinearThompson{Scale: 0.03}},
-			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.03}}},
-			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.02}}},
-			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01}},
+			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0111, CriticRate: 0.0181, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}},
+			{Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
+			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, InitScale: 0.322, BatchSize: 64, UpdatesPerStep: 4}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.00316, CriticRate: 0.00685, InitScale: 0.563, BatchSize: 64, UpdatesPerStep: 4}},
+			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.0261, Ridge: 3.38}},
+			{Name: "Thompson", Algorithm: baselines.LinearThompson{Scale: 0.00647, Ridge: 1.26}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.00337, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000968, InitScale: 0.102, BatchSize: 64, UpdatesPerStep: 4}}},
+			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.00359, InitScale: 0.322, BatchSize: 64, UpdatesPerStep: 4}}},
 			{Name: "random", Algorithm: baselines.Random{}},
 		},
 	}
@@ -135,13 +136,13 @@ func MusicStateless() sim.Experiment {
 	return sim.Experiment{
 		Name: "music-stateless", Problem: kkbox.MusicStateless{}, Runs: 5, Steps: 5_000_000, Seed: 2019,
 		Entries: []sim.Entry{
-			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: hidden, ActorRate: 0.001, CriticRate: 0.001, BatchSize: 256, UpdateEvery: 10}},
-			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: hidden, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 256, UpdateEvery: 10}},
-			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Settings: neural.Settings{Hidden: hidden, Rate: 0.001, BatchSize: 256, UpdateEvery: 10}}},
-			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: hidden, Rate: 0.01, BatchSize: 256, UpdateEvery: 10}}},
+			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: hidden, ActorRate: 0.001, CriticRate: 0.001, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1, WeightedCritic: true}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: hidden, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1, WeightedCritic: true}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.1, Settings: neural.Settings{Hidden: hidden, Rate: 0.001, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1}}},
+			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: hidden, Rate: 0.01, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1}}},
 			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{Alpha: 0.3}},
 			{Name: "Thompson", Algorithm: baselines.LogisticThompson{Scale: 0.3}},
-			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
+			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1, Ridge: 1}},
 			{Name: "random", Algorithm: baselines.Random{}},
 			{Name: "true probabilities", Algorithm: kkbox.ProbabilityOracle{}},
 			{Name: "label oracle", Algorithm: kkbox.LabelOracle{}},
@@ -154,7 +155,7 @@ func MusicStateless() sim.Experiment {
 // discounted returns (22); the others learn rewards.
 func MusicState() sim.Experiment {
 	hidden := []int{90, 20}
-	pg := pgcr.Config{Hidden: hidden, ActorRate: 0.0003, CriticRate: 0.0003, BatchSize: 256, UpdateEvery: 10}
+	pg := pgcr.Config{Hidden: hidden, ActorRate: 0.0003, CriticRate: 0.0003, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1, WeightedCritic: true}
 	discounted := pg
 	discounted.Discount = 0.9
 	return sim.Experiment{
@@ -162,12 +163,12 @@ func MusicState() sim.Experiment {
 		Entries: []sim.Entry{
 			{Name: "PGCR", Algorithm: pg},
 			{Name: "PGCR, gamma 0.9", Algorithm: discounted},
-			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: hidden, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 256, UpdateEvery: 10}},
-			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Settings: neural.Settings{Hidden: hidden, Rate: 0.0001, BatchSize: 256, UpdateEvery: 10}}},
-			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: hidden, Rate: 0.0001, BatchSize: 256, UpdateEvery: 10}}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: hidden, ActorRate: 0.01, CriticRate: 0.01, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1, WeightedCritic: true}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.1, Settings: neural.Settings{Hidden: hidden, Rate: 0.0001, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1}}},
+			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: hidden, Rate: 0.0001, BatchSize: 256, InitScale: 1, UpdateEvery: 10, UpdatesPerStep: 1}}},
 			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{Alpha: 0.3}},
 			{Name: "Thompson", Algorithm: baselines.LogisticThompson{Scale: 0.03}},
-			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.3}},
+			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.3, Ridge: 1}},
 			{Name: "random", Algorithm: baselines.Random{}},
 			{Name: "true probabilities", Algorithm: kkbox.ProbabilityOracle{}},
 			{Name: "label oracle", Algorithm: kkbox.LabelOracle{}},
