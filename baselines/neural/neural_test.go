@@ -122,7 +122,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for want, a := range map[string]envs.Algorithm{
-		`{"Hidden":[10],"Rate":0.001,"InitScale":0.1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":4,"Capacity":0,"Discount":0}`:               neural.Greedy{},
+		`{"Hidden":[10],"Rate":0.001,"InitScale":0.1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":4,"Capacity":0,"Discount":0}`:                neural.Greedy{},
 		`{"Hidden":[10],"Rate":0.03,"InitScale":0.1,"BatchSize":64,"UpdateEvery":1,"UpdatesPerStep":4,"Capacity":0,"Discount":0,"Epsilon":0.003}`: neural.EpsilonGreedy{Settings: neural.Settings{Rate: 0.03}},
 	} {
 		if got, err := json.Marshal(a); err != nil || string(got) != want {
