@@ -109,13 +109,15 @@ func (p *program) list(*cobra.Command, []string) error {
 			stored = append(stored, fmt.Sprintf("parts: %d runs", runs))
 		}
 		fmt.Fprintf(p.stdout, row, e.Name, e.Runs, e.Steps, cmp.Or(strings.Join(stored, "; "), "-"))
-		for some := range slices.Chunk(e.Entries, 4) {
-			var names []string
-			for _, entry := range some {
-				names = append(names, entry.Name)
+		line := " "
+		for _, entry := range e.Entries {
+			if len(line)+len(entry.Name) > 96 {
+				fmt.Fprintln(p.stdout, line)
+				line = " "
 			}
-			fmt.Fprintln(p.stdout, " ", strings.Join(names, "; "))
+			line += " " + entry.Name + ";"
 		}
+		fmt.Fprintln(p.stdout, strings.TrimSuffix(line, ";"))
 	}
 	p.next("run "+all[0].Name+" -scale 0.1", "lab")
 	return errs

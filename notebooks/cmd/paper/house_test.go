@@ -40,17 +40,17 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       900,
 	"baselines":           907,
 	"baselines/neural":    550,
-	"notebooks/paper":     1887, // 1,700 planned
+	"notebooks/paper":     1891, // 1,700 planned
 	"notebooks/figure":    884,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1177, // 900 planned
+	"notebooks/cmd/paper": 1179, // 900 planned
 	"notebooks/submit":    358,  // 350 planned
 	"notebooks/kernel":    603,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_207 // of all Go without tests; 15,000 planned
+	mostLines       = 15_214 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )

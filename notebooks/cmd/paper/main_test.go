@@ -140,7 +140,7 @@ func TestShards(t *testing.T) {
 		if status, stdout, stderr := typed(t.Context(), strings.Fields(line)...); status != 0 || !strings.Contains(stdout, want) || strings.Contains(stdout, " plot") != (shard == 1) {
 			t.Fatalf("paper %s: status %d\n%s%s\nwant %q", line, status, stdout, stderr, want)
 		}
-		want = []string{"toy-linear            20    20000  parts: 80 runs\n", "20000  8 of 8 algorithms, 10 steps\n"}[shard]
+		want = []string{"toy-linear            20    20000  parts: 90 runs\n", "20000  9 of 9 algorithms, 10 steps\n"}[shard]
 		_, stdout, _ := typed(t.Context(), "list", "-out", out)
 		if !strings.Contains(stdout, want) {
 			t.Errorf("after part %d paper list says\n%s", shard+1, stdout)
@@ -190,7 +190,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	status, stdout, stderr := typed(ctx, "run", "toy-linear", "-scale", "0.0005", "-out", t.TempDir())
-	if status != 130 || !strings.Contains(stderr, "interrupted in toy-linear: ") || !strings.Contains(stderr, "0 of 160 runs are kept") || strings.Contains(stdout+stderr, "fail") {
+	if status != 130 || !strings.Contains(stderr, "interrupted in toy-linear: ") || !strings.Contains(stderr, "0 of 180 runs are kept") || strings.Contains(stdout+stderr, "fail") {
 		t.Errorf("status %d\n%s%s\nwant 130 and that it was interrupted", status, stdout, stderr)
 	}
 }
