@@ -120,14 +120,12 @@ type standardisedState struct {
 	Policy []byte
 }
 
-// Save implements envs.Saver.
 func (p *standardised) Save(w io.Writer) error {
 	var policy bytes.Buffer
 	err := p.Policy.(envs.Saver).Save(&policy)
 	return errors.Join(err, envs.WriteState(w, p.declared, p.spec, len(p.runs), standardisedState{p.runs, policy.Bytes()}))
 }
 
-// Load implements envs.Saver.
 func (p *standardised) Load(r io.Reader) error {
 	var s standardisedState
 	if err := envs.ReadState(r, p.declared, p.spec, len(p.runs), &s); err != nil {

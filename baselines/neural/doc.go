@@ -12,8 +12,7 @@
 // target is that of Sarsa (22) in place of the reward. Their live policy is *Policy, that of
 // VanillaPG is *pgcr.Agent.
 //
-// One live policy serves R independent runs, each with its networks, history and random streams:
-// on the Go backend run r depends on seeds[r] alone, bit for bit. Policies are not safe for
-// concurrent use, but independent of each other. Panics and errors are those that package envs
-// describes.
+// One live policy serves R independent runs, each with its networks, history and random streams: on
+// the Go backend run r depends on seeds[r] alone, bit for bit. Policies are not safe for concurrent
+// use, but independent of each other. Panics and errors are those that package envs describes.
 package neural

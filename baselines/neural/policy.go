@@ -67,7 +67,6 @@ func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, se
 // Runs returns R.
 func (p *Policy) Runs() int { return len(p.streams) }
 
-// Act implements envs.Policy.
 func (p *Policy) Act(dst []int, obs envs.Observation) error {
 	values, err := p.evaluate(obs, len(dst), 1)
 	if err != nil {
@@ -170,7 +169,6 @@ func (p *Policy) Save(w io.Writer) error {
 	return envs.WriteState(w, p.declared, p.spec, p.Runs(), s)
 }
 
-// Load implements envs.Saver.
 func (p *Policy) Load(r io.Reader) error {
 	var s saved
 	if err := envs.ReadState(r, p.declared, p.spec, p.Runs(), &s); err != nil {

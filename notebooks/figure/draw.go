@@ -32,21 +32,19 @@ func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
 	return p, err
 }
 
-// RegretLogLog draws the regret on logarithmic axes, on which growth as a power
-// of the step is a straight line and linear growth has slope 1: the median of the
-// runs, and from the tenth to the ninetieth percentile, for a mean less a
-// deviation may fall below 0. It shows the last two decades of the steps; before them
-// regrets are those of a few choices. A line begins at the first checkpoint at which the
-// median is above 0; a result without one has no line, and the key says so.
+// RegretLogLog draws the regret on logarithmic axes, on which growth as a power of the step is a
+// straight line and linear growth has slope 1: the median of the runs, and from the tenth to the
+// ninetieth percentile, for a mean less a deviation may fall below 0. It shows the last two decades
+// of the steps; before them regrets are those of a few choices. A line begins at the first
+// checkpoint at which the median is above 0; a result without one has no line, and the key says so.
 // Otherwise it is as Regret; Options.Interval changes nothing.
 func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
 	return curves(results, Axes{X: "step", Y: "cumulative regret", LogX: true, LogY: true}, opt, regret)
 }
 
-// Difference draws the regret of the results less that of the named one, run by run,
-// for lines that coincide in Regret: the mean of the differences and its
-// sim.Interval95. The errors are those of Regret, and that there is no result of the
-// name.
+// Difference draws the regret of the results less that of the named one, run by run, for lines that
+// coincide in Regret: the mean of the differences and its sim.Interval95. The errors are those of
+// Regret, and that there is no result of the name.
 func Difference(results []*sim.Result, name string, opt Options) (*plot.Plot, error) {
 	at := slices.IndexFunc(results, func(r *sim.Result) bool { return r.Entry == name })
 	if at < 0 {
@@ -70,10 +68,9 @@ func regret(r *sim.Result) (steps []int, runs [][]float64, err error) {
 	return r.Checkpoints, r.Regret, err
 }
 
-// AverageReward draws the realised reward a step, averaged over episodes of the
-// given number of steps, at least 1. Rewards are known at a
-// result's checkpoints only, so an episode ends at the first checkpoint that is
-// at least that many steps after the one before, and is drawn at its end.
+// AverageReward draws the realised reward a step, averaged over episodes of the given number of
+// steps, at least 1. Rewards are known at a result's checkpoints only, so an episode ends at the
+// first checkpoint that is at least that many steps after the one before, and is drawn at its end.
 // Options.References are level lines. The errors are those of Regret.
 func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot, error) {
 	episode = max(episode, 1)
@@ -193,24 +190,21 @@ type Series struct {
 	Reference bool      // a line to compare with, such as 1/N: thin and grey, without points
 }
 
-// Lines draws every series as a line through its points, with points where there
-// are few. There is no bar and no area where its size is not finite: that
-// much is not known. It is an error when there is nothing to draw,
-// when lengths differ, and when X or Y is not finite or, on a logarithmic axis, not
-// above 0.
+// Lines draws every series as a line through its points, with points where there are few. There is
+// no bar and no area where its size is not finite: that much is not known. It is an error when
+// there is nothing to draw, when lengths differ, and when X or Y is not finite or, on a logarithmic
+// axis, not above 0.
 func Lines(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	return points(series, axes, opt, true, false)
 }
 
-// Scatter draws every series as points and only references as lines. Its
-// errors are those of Lines.
+// Scatter draws every series as points and only references as lines. Its errors are those of Lines.
 func Scatter(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	return points(series, axes, opt, false, false)
 }
 
-// points draws series, joined by lines or not. Over steps the axis of X ends where
-// the lines do, and on a logarithmic axis areas below all lines are cut off, as are
-// those that reach 0.
+// points draws series, joined by lines or not. Over steps the axis of X ends where the lines do,
+// and on a logarithmic axis areas below all lines are cut off, as are those that reach 0.
 func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.Plot, error) {
 	series, styles, err := fill(series, axes, opt)
 	if err != nil {
@@ -270,9 +264,8 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 	return finish(p, axes, opt, entries), nil
 }
 
-// Bars draws a group of bars, one a series, for every label. The series' X are
-// not used; the axis of Y begins at 0 and is linear. Its errors are those of
-// Lines.
+// Bars draws a group of bars, one a series, for every label. The series' X are not used; the axis
+// of Y begins at 0 and is linear. Its errors are those of Lines.
 func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	axes.LogX, axes.LogY = false, false
 	series, styles, err := fill(series, axes, opt)

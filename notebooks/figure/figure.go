@@ -1,10 +1,9 @@
 // Package figure turns results into plots of publication quality.
 //
-// Regret, RegretLogLog and AverageReward draw the results of experiments; Lines,
-// Scatter and Bars draw computed series. The key stands to the right of the data, in
-// the order in which the lines end. Colours are those of Okabe and Ito, which
-// colour-blind readers can distinguish, each with a dash pattern for print; an
-// algorithm of the paper has one colour in all figures.
+// Regret, RegretLogLog and AverageReward draw the results of experiments; Lines, Scatter and Bars
+// draw computed series. The key stands to the right of the data, in the order in which the lines
+// end. Colours are those of Okabe and Ito, which colour-blind readers can distinguish, each with a
+// dash pattern for print; an algorithm of the paper has one colour in all figures.
 package figure
 
 import (
@@ -102,10 +101,9 @@ func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
 	return p
 }
 
-// Write writes plots in a format, "png", "svg" or "pdf": row by row in columns,
-// with their axes aligned, on a page of that size. A PNG image has 192 dots an
-// inch. In a column of less than 4.8 inches all is smaller, text too. It panics when
-// there is no plot or no column.
+// Write writes plots in a format, "png", "svg" or "pdf": row by row in columns, with their axes
+// aligned, on a page of that size. A PNG image has 192 dots an inch. In a column of less than 4.8
+// inches all is smaller, text too. It panics when there is no plot or no column.
 func Write(w io.Writer, format string, width, height vg.Length, columns int, plots ...*plot.Plot) error {
 	if columns < 1 || len(plots) == 0 {
 		panic(fmt.Sprintf("figure: %d plots in %d columns", len(plots), columns))
@@ -252,7 +250,6 @@ type frame struct{ title, label string }
 
 const frameGap = vg.Length(8) // between the data and the text
 
-// Plot implements plot.Plotter.
 func (f *frame) Plot(c draw.Canvas, _ *plot.Plot) {
 	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Max.X, c.Min.Y)
 	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
@@ -301,7 +298,6 @@ func (b *Band) Plot(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLines(b.LineStyle, c.ClipLinesXY(points)...)
 }
 
-// DataRange implements plot.DataRanger.
 func (b *Band) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = plotter.XYRange(b.XYs)
 	for i := range b.Low {
@@ -310,7 +306,6 @@ func (b *Band) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return xmin, xmax, ymin, ymax
 }
 
-// Thumbnail implements plot.Thumbnailer.
 func (b *Band) Thumbnail(c *draw.Canvas) {
 	if b.Low != nil {
 		c.FillPolygon(b.Fill, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})

@@ -13,9 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// palette is Okabe and Ito's (Color Universal Design, 2008), but dark red and grey for
-// yellow, a thin line of which is lost on white. Past its end come the same with other
-// dashes.
+// palette is Okabe and Ito's (Color Universal Design, 2008), but dark red and grey for yellow, a
+// thin line of which is lost on white. Past its end come the same with other dashes.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xB2, 0xFF}, {0xD5, 0x5E, 0x00, 0xFF}, {0x00, 0x9E, 0x73, 0xFF}, {0xCC, 0x79, 0xA7, 0xFF}, {0xE6, 0x9F, 0x00, 0xFF},
 	{0x56, 0xB4, 0xE9, 0xFF}, {0x00, 0x00, 0x00, 0xFF}, {0x8B, 0x00, 0x00, 0xFF}, {0x8A, 0x8A, 0x8A, 0xFF},
@@ -33,8 +32,7 @@ func over(l draw.LineStyle) vg.Length {
 	return 1 / l.Dashes[0]
 }
 
-// fixed are the algorithms of the paper, and of ours beside them, in the order of the
-// palette.
+// fixed are the algorithms of the paper, and of ours beside them, in the order of the palette.
 var fixed = []string{"PGCR", "epsilon-greedy", "GLM-UCB", "Thompson", "greedy", "PGCR dropout 0.5", "vanilla PG", "Lin-UCB", "random"}
 
 // forms are those of one algorithm, in shades of a colour, each with other dashes.

@@ -19,8 +19,7 @@ import (
 // Learning at the Edge of the Statistical Precipice, NeurIPS 2021).
 type Scores [][]float64
 
-// IQM is the interquartile mean: of all scores together without the lowest and the
-// highest quarter.
+// IQM is the interquartile mean: of all scores together without the lowest and the highest quarter.
 func (s Scores) IQM() float64 {
 	all := slices.Sorted(slices.Values(slices.Concat(s...)))
 	cut := len(all) / 4

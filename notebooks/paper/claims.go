@@ -31,8 +31,7 @@ type Claim struct {
 	Verdict   Verdict // reproduced: all parts are; not reproduced: one is refuted
 }
 
-// Part is one comparison that a claim rests on. Its verdict is of the steps that
-// were played.
+// Part is one comparison that a claim rests on. Its verdict is of the steps that were played.
 type Part struct {
 	Evidence string
 	Verdict  Verdict
@@ -43,9 +42,8 @@ type Part struct {
 // the claims that need them are not run, and where fewer steps were played than
 // the experiment declares they are too short to judge.
 //
-// Lower regret is read off the differences over runs of the final regrets,
-// which are paired (see [Paired95]), and higher reward in the same way off the
-// differences of rewards a step.
+// Lower regret is read off the differences over runs of the final regrets, which are paired (see
+// [Paired95]), and higher reward in the same way off the differences of rewards a step.
 func Claims(results map[string][]*sim.Result, theory *Theory) []Claim {
 	all := map[string]evidence{}
 	for _, e := range Experiments() {

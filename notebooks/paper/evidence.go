@@ -17,8 +17,7 @@ type evidence struct {
 	results  []*sim.Result
 }
 
-// find returns the results of entries, or a part that says why they cannot be
-// compared run by run.
+// find returns the results of entries, or a part that says why they cannot be compared run by run.
 func (e evidence) find(names ...string) (found []*sim.Result, missing *Part) {
 	for _, name := range names {
 		k := slices.IndexFunc(e.results, func(r *sim.Result) bool { return r.Entry == name })
@@ -114,8 +113,7 @@ func (e evidence) earnsMore(a, b string, s span) Part {
 	})
 }
 
-// best is the one of the paper's other algorithms that earns most in a part of the
-// steps.
+// best is the one of the paper's other algorithms that earns most in a part of the steps.
 func (e evidence) best(s span) (best string) {
 	most := math.Inf(-1)
 	for _, name := range []string{"GLM-UCB", "Thompson", "epsilon-greedy"} {
@@ -130,8 +128,7 @@ func (e evidence) best(s span) (best string) {
 	return best
 }
 
-// leads is the claim that PGCR earns more than the best of the others in a part
-// of the steps.
+// leads is the claim that PGCR earns more than the best of the others in a part of the steps.
 func (e evidence) leads(s span) Part {
 	part := e.earnsMore("PGCR", e.best(s), s)
 	part.Evidence = strings.Replace(part.Evidence, ", "+e.best(s), ", the best other "+e.best(s), 1)
@@ -193,8 +190,7 @@ func largerLead(a, b evidence) Part {
 	})
 }
 
-// earnsSame is the claim that an entry earns almost the same in both experiments
-// at the end.
+// earnsSame is the claim that an entry earns almost the same in both experiments at the end.
 func earnsSame(a, b evidence, name string) Part {
 	last := func(e evidence) []float64 {
 		found, _ := e.find(name)

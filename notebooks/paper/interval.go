@@ -17,9 +17,8 @@ func Mean95(values []float64) Interval {
 	return Interval{mean, low, high}
 }
 
-// Paired95 is Mean95 of the differences a[r] - factor*b[r]. Entries meet the same
-// problem streams run by run, so what the runs have in common cancels. It panics
-// when the lengths differ.
+// Paired95 is Mean95 of the differences a[r] - factor*b[r]. Entries meet the same problem streams
+// run by run, so what the runs have in common cancels. It panics when the lengths differ.
 func Paired95(a, b []float64, factor float64) Interval {
 	if len(a) != len(b) {
 		panic(fmt.Sprintf("paper: %d runs paired with %d", len(a), len(b)))

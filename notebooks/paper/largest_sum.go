@@ -13,7 +13,6 @@ import (
 // all positive: an algorithm that is not better has learned nothing from rewards.
 type LargestSum struct{}
 
-// New implements envs.Algorithm.
 func (LargestSum) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err

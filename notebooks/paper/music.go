@@ -8,10 +8,9 @@ import (
 	"github.com/contextrec/contextrec/envs/sim"
 )
 
-// References are the entries that do not learn, for [figure.Options]. What the
-// label oracle earns is the most that any policy can earn, and what the true
-// probabilities earn, on synthetic data, the most without having met the rows
-// before.
+// References are the entries that do not learn, for [figure.Options]. What the label oracle earns
+// is the most that any policy can earn, and what the true probabilities earn, on synthetic data,
+// the most without having met the rows before.
 var References = []string{"label oracle", "true probabilities", "largest sum", "random"}
 
 // IsMusic reports whether an experiment is one of the music experiments, which
@@ -26,9 +25,8 @@ func IsMusic(e sim.Experiment) bool {
 
 func isMusic(r *sim.Result) bool { return strings.HasPrefix(r.Problem, "kkbox.Music") }
 
-// WithData puts a music experiment on other data, and leaves out the true
-// probabilities where the data is real: they are unknown. Other experiments it
-// returns as they are.
+// WithData puts a music experiment on other data, and leaves out the true probabilities where the
+// data is real: they are unknown. Other experiments it returns as they are.
 func WithData(e sim.Experiment, source kkbox.Source) sim.Experiment {
 	switch p := e.Problem.(type) {
 	case kkbox.MusicStateless:

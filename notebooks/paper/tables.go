@@ -38,9 +38,8 @@ var titles = map[string]string{
 	"music-state":        "Music with states (figure 2b)",
 }
 
-// RegretTable is the regret of every entry at the last step, the lowest mean
-// first. Like the other tables it is a header and rows of as many cells, as
-// WriteTable takes them.
+// RegretTable is the regret of every entry at the last step, the lowest mean first. Like the other
+// tables it is a header and rows of as many cells, as WriteTable takes them.
 func RegretTable(results []*sim.Result) (header []string, rows [][]string) {
 	for _, r := range sorted(results, func(r *sim.Result) float64 { return r.Summary().Regret.Mean }) {
 		s := r.Summary().Regret
@@ -195,8 +194,7 @@ func WriteTable(w io.Writer, format string, header []string, rows [][]string) er
 	return err
 }
 
-// latexColumns are as wide as their cells, but long ones paragraphs that share most of
-// the page.
+// latexColumns are as wide as their cells, but long ones paragraphs that share most of the page.
 func latexColumns(n int, rows [][]string) (environment, columns string) {
 	long, count := make([]bool, n), 0.0
 	for _, row := range rows {

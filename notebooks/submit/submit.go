@@ -181,11 +181,11 @@ func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []st
 	if err == nil {
 		id, _, _ = strings.Cut(id, ";") // the name of a cluster may follow
 		id, err = call(ctx, text, []string{"sbatch", "--parsable", "--kill-on-invalid-dep=yes", "--dependency=afterok:" + id})
+		id, _, _ = strings.Cut(id, ";")
 	}
 	if err != nil {
 		os.RemoveAll(unseen)
 	}
-	id, _, _ = strings.Cut(id, ";")
 	return fmt.Sprintf("submitted %s, which starts when two tasks have found %s; there are its logs; paper cancel %[1]s cancels it", id, d.dir), err
 }
 

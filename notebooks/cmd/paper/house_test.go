@@ -37,11 +37,11 @@ var budgets = map[string]int{
 	"envs/kkbox":          1791,
 	"envs/logged":         1626, // 900 planned
 	"pgcr":                1458, // 1,200 planned
-	"pgcr/ondevice":       900,
-	"baselines":           907,
-	"baselines/neural":    550,
-	"notebooks/paper":     1891, // 1,700 planned
-	"notebooks/figure":    884,  // 800 planned
+	"pgcr/ondevice":       874,
+	"baselines":           905,
+	"baselines/neural":    447,
+	"notebooks/paper":     1878, // 1,700 planned
+	"notebooks/figure":    868,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
 	"notebooks/cmd/paper": 1179, // 900 planned
 	"notebooks/submit":    358,  // 350 planned
@@ -50,7 +50,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_214 // of all Go without tests; 15,000 planned
+	mostLines       = 15_182 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
