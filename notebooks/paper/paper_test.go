@@ -225,11 +225,11 @@ func TestTuning(t *testing.T) {
 			t.Errorf("%s has %d settings of %d entries", round.Name, len(settings), len(round.Entries))
 		}
 		finals := paper.Finals(round, first)
-		if len(finals.Entries) != len(round.Entries)*3/32 || finals.Steps != e.Steps/5*5 || finals.Seed == e.Seed || finals.Seed == round.Seed {
+		if len(finals.Entries) != len(round.Entries)/8 || finals.Steps != e.Steps/5*5 || finals.Seed == e.Seed || finals.Seed == round.Seed {
 			t.Errorf("%s: %d entries, %d steps, seed %d", finals.Name, len(finals.Entries), finals.Steps, finals.Seed)
 		}
 		for _, n := range finals.Entries {
-			if number := n.Name[len(n.Name)-2:]; number < "30" {
+			if number := n.Name[len(n.Name)-2:]; number < "29" {
 				t.Errorf("%s has %s", finals.Name, n.Name)
 			}
 		}

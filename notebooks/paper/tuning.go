@@ -21,7 +21,7 @@ import (
 // the steps in a quarter of the runs; the finalists play all steps, with other seeds.
 const (
 	tries     = 32
-	finalists = 3
+	finalists = 4
 	tuneSeed  = 101
 )
 
@@ -74,6 +74,26 @@ func TuningTable(first, finals []*sim.Result) (header []string, rows [][]string)
 			short(what(tried[i][len(tried[i])/2].Summary()).Mean), best.Algorithm})
 	}
 	return []string{"best setting", "in the finals, mean [95 % interval]", "in the first round", "median try there", "settings"}, rows
+}
+
+// TriesTable is a row a try, those of an algorithm together and the best first.
+func TriesTable(first, finals []*sim.Result) (header []string, rows [][]string) {
+	last := map[string]string{}
+	value := func(r *sim.Result) string {
+		if isMusic(r) {
+			return short(r.Summary().Reward.Mean)
+		}
+		return short(r.Summary().Regret.Mean)
+	}
+	for _, r := range finals {
+		last[r.Entry] = value(r)
+	}
+	for _, ranked := range Ranked(first) {
+		for _, r := range ranked {
+			rows = append(rows, []string{r.Entry, value(r), last[r.Entry], r.Algorithm})
+		}
+	}
+	return []string{"try", "in the first round", "in the finals", "settings"}, rows
 }
 
 // Ranked groups the results of a round by algorithm, in the order in which they

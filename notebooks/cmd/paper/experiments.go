@@ -154,6 +154,8 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 			finals, err := p.play(cmd.Context(), last)
 			if len(finals) == len(last.Entries) {
 				p.print(paper.TuningTable(results, finals))
+				header, rows := paper.TriesTable(results, finals)
+				err = p.write(e.Name, "csv", header, rows)
 			}
 			return err
 		}})
@@ -313,25 +315,27 @@ func (p *program) judge() error {
 	}
 	fmt.Fprintln(p.stdout)
 	format := cmp.Or(p.tables, "markdown")
-	write := func(name string, header []string, rows [][]string) error {
-		var text bytes.Buffer
-		if err := paper.WriteTable(&text, format, header, rows); err != nil {
-			return err
-		}
-		path := filepath.Join(p.out, name+map[string]string{"markdown": ".md", "latex": ".tex", "csv": ".csv"}[format])
-		fmt.Fprintln(p.stdout, path)
-		return sim.WriteFile(path, text.Bytes())
-	}
 	header, rows := paper.ClaimTable(claims)
-	err = write("claims", header, rows)
+	err = p.write("claims", format, header, rows)
 	if header, rows := paper.ResultsTable(results); len(rows) > 0 {
-		err = errors.Join(err, write("results", header, rows))
+		err = errors.Join(err, p.write("results", format, header, rows))
 	}
 	if header, rows := paper.AcrossTable(results); len(rows) > 0 {
 		p.print(header, rows)
-		err = errors.Join(err, write("across", header, rows))
+		err = errors.Join(err, p.write("across", format, header, rows))
 	}
 	return err
+}
+
+// write writes a table to a file of that name, and prints its path.
+func (p *program) write(name, format string, header []string, rows [][]string) error {
+	var text bytes.Buffer
+	if err := paper.WriteTable(&text, format, header, rows); err != nil {
+		return err
+	}
+	path := filepath.Join(p.out, name+map[string]string{"markdown": ".md", "latex": ".tex", "csv": ".csv"}[format])
+	fmt.Fprintln(p.stdout, path)
+	return sim.WriteFile(path, text.Bytes())
 }
 
 func (p *program) theoryFile() string { return filepath.Join(p.out, "results", "theory.json") }
