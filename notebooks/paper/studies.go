@@ -16,7 +16,7 @@ import (
 // Studies are the experiments that are ours, by the name of the study. They are played only where
 // they are named, on seeds that no others have.
 func Studies() map[string][]sim.Experiment {
-	return map[string][]sim.Experiment{"ablation": ablation(), "when": when(), "collapse": {collapse()}}
+	return map[string][]sim.Experiment{"ablation": ablation(), "defaults": defaults(), "when": when(), "collapse": {collapse()}}
 }
 
 // ablation is what each choice is worth on the toy problems: the paper's setting and the library's
@@ -53,6 +53,23 @@ func ablation() []sim.Experiment {
 		return sim.Experiment{Name: "ablation-" + name, Problem: problem, Entries: entries, Runs: 20, Steps: 4_000, Seed: 2020}
 	}
 	return []sim.Experiment{study("linear", envs.Linear{}), study("bernoulli", envs.Bernoulli{}), study("mixed", envs.Mixed{})}
+}
+
+// defaults is what algorithms do without any setting, at the 3,000 steps at which the defaults of
+// other libraries are known.
+func defaults() (all []sim.Experiment) {
+	for _, e := range []sim.Experiment{Linear(), Bernoulli(), Mixed()} {
+		e.Name, e.Steps, e.Seed = "defaults-"+e.Name, 3_000, 2020
+		e.Entries = []sim.Entry{
+			{Name: "PGCR", Algorithm: pgcr.Config{}}, {Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{}}, {Name: "greedy", Algorithm: neural.Greedy{}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{}}, {Name: "Lin-UCB", Algorithm: baselines.LinUCB{}},
+			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{}}, {Name: "Thompson", Algorithm: baselines.LinearThompson{}},
+			{Name: "logistic Thompson", Algorithm: baselines.LogisticThompson{}}, {Name: "random", Algorithm: baselines.Random{}},
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // when is when PGCR wins: on problems from linear to far from linear, and with states, where
