@@ -40,7 +40,7 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       874,
 	"baselines":           905,
 	"baselines/neural":    447,
-	"notebooks/paper":     1898, // 1,700 planned
+	"notebooks/paper":     1915, // 1,700 planned
 	"notebooks/figure":    868,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
 	"notebooks/cmd/paper": 1183, // 900 planned
@@ -50,7 +50,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_206 // of all Go without tests; 15,000 planned
+	mostLines       = 15_223 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
