@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/contextrec/contextrec/envs"
 )
 
@@ -23,34 +25,33 @@ func (e *Evaluation) Diagnose() Diagnosis {
 	n := len(e.Weight)
 	d := Diagnosis{MeanWeight: e.MeanWeight(), Effective: e.Estimate(IPW).Effective, Largest: slices.Max(e.Weight)}
 	d.Missing = max(0, 1-d.MeanWeight.Mean)
-	parts, total := make([]float64, n), 0.0
-	for i, r := range e.log.rewards() {
-		parts[i] = e.Weight[i] * math.Abs(r)
-		total += parts[i]
+	parts, rewarded, top := e.log.rewards(), 0, (n+99)/100
+	for i, r := range parts {
+		if parts[i] = e.Weight[i] * math.Abs(r); parts[i] > 0 {
+			rewarded++
+		}
 	}
 	slices.Sort(parts)
-	for _, x := range parts[n-(n+99)/100:] {
-		d.Top += x / total
-	}
+	d.Top = floats.Sum(parts[n-top:]) / max(floats.Sum(parts), math.SmallestNonzeroFloat64)
 	warn := func(when bool, format string, args ...any) {
 		if when {
 			d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	w := d.MeanWeight
-	warn(e.log.Estimated, "propensities are estimates: what is said of the policy holds as far as their model does")
-	warn(!(w.Low <= 1 && 1 <= w.High), "the mean weight is %v, which leaves out 1: propensities are wrong, or the policy chooses what the log never shows; no estimate holds", w)
-	warn(!(d.Effective >= 30), "%.0f effective decisions: the policy seldom chooses as the log does, and estimates with weights are luck", d.Effective)
-	warn(d.Top > 0.5, "1 %% of the decisions have %.0f %% of the weighted rewards: intervals are too short", 100*d.Top)
+	w, known := d.MeanWeight, !math.IsNaN(d.MeanWeight.Mean)
+	warn(!known, "the log has no propensities: there is DM alone, and nothing says how far its model is off")
+	warn(known && !(w.Low <= 1 && 1 <= w.High), "the mean weight is %v, which leaves out 1: propensities are wrong, or the policy chooses what the log never shows; no estimate holds", w)
+	warn(known && !(d.Effective >= 30), "%.0f effective decisions: the policy seldom chooses as the log does, and estimates with weights are luck", d.Effective)
+	warn(d.Top > 0.5 && rewarded > 5*top, "1 %% of the decisions have %.0f %% of the weighted rewards: intervals are too short", 100*d.Top) // else rewards are rare
 	return d
 }
 
 // Together returns estimates of several policies from the same decisions with longer intervals, all
-// of which hold the truth at the same time in 95 % of the logs. So they stay true where the best
-// policy is picked by its estimate. Their lengths are those of single ones times the 95 % quantile of
-// the largest |t| of all, over 1.96; it is found by 2,000 draws of the mean influence with a normal
-// factor for each user (Chernozhukov, Chetverikov and Kato: Gaussian approximations and multiplier
-// bootstrap for maxima of sums of high-dimensional random vectors. Annals of Statistics 41, 2013).
+// of which hold the truth at the same time in 95 % of the logs, also that of the policy which is picked
+// by its estimate. Lengths are those of single ones times the 95 % quantile of the largest |t| of all,
+// over 1.96: of 2,000 draws of the mean influence with a normal factor for each user (Chernozhukov,
+// Chetverikov and Kato: Gaussian approximations and multiplier bootstrap for maxima of sums of
+// high-dimensional random vectors. Annals of Statistics 41, 2013).
 func Together(estimates ...Estimate) []Estimate {
 	const samples = 2000
 	rng, largest := envs.NewRand(1, "logged/together"), make([]float64, samples)
@@ -70,9 +71,7 @@ func Together(estimates ...Estimate) []Estimate {
 				t[k] += z * sums[k][i]
 			}
 		}
-		for _, x := range t {
-			largest[s] = max(largest[s], math.Abs(x))
-		}
+		largest[s] = floats.Norm(t, math.Inf(1))
 	}
 	slices.Sort(largest)
 	longer := max(1, largest[samples*95/100]/1.96)

@@ -9,8 +9,7 @@ import (
 )
 
 // Estimate is an estimated mean reward of a decision with its 95 % interval: how much it would vary
-// from log to log for the same policy. What another log would have taught the policy it does not
-// know.
+// from log to log for the same policy, whatever another log would have taught that.
 //
 // Users are taken to be independent of each other, and decisions of one user are not; where the log
 // has no users, decisions are. Error is that of the usual linearisation, with users as clusters. It
@@ -22,25 +21,18 @@ import (
 // with Student's t for the number of users, and with up, by how much one of the Effective decisions
 // would raise the estimate if its reward were the largest of the log in place of a mean one. So the
 // variance rises with m, as that of a rate does. The lower end is the same with the smallest reward.
-// For a rare reward the upper end is that of the score interval (Wilson: Probable inference, the law
-// of succession, and statistical inference. JASA 22, 1927), with an effective number of decisions as
-// in surveys (Korn and Graubard: Confidence intervals for proportions with small expected number of
-// positive counts. Survey Methodology 24, 1998): where not one of n decisions has the reward 1, it is
-// 3.84/n. The interval is never shorter than that of Student's t.
+// For a rare reward that is the score interval (Wilson, JASA 22, 1927) with an effective number of
+// decisions as in surveys (Korn and Graubard, Survey Methodology 24, 1998): where not one of n
+// decisions has the reward 1, its end is 3.84/n. It is never shorter than that of Student's t.
 //
 // The interval is infinite where nothing is known of the spread: rewards of the log are all equal,
 // the policy agrees with choices of fewer than two users, or a difference is one of equals. It does
-// not know of rewards larger than all of the log, nor of weights far above those seen, and it is too
-// short where a few users decide all. The package comment says how often it holds the truth.
+// not know of rewards larger than all of the log, nor of weights far above those seen.
 type Estimate struct {
 	Mean, Low, High float64
 	Error           float64 // standard error; infinite where it is not known
-
-	// Units is how many users (decisions, where the log has no users) have a weight above 0.
-	// Effective is how many decisions with equal weights would say as much, (Σw)²/Σw². Of a Minus
-	// both are the smaller numbers.
-	Units     int
-	Effective float64
+	Units           int     // users (decisions, where the log has no users) with a weight above 0
+	Effective       float64 // as many decisions with equal weights would say as much, (Σw)²/Σw²; of a Minus, the smaller number
 
 	log       *Log
 	units     []int     // whose luck each decision shares, see Log.units
@@ -81,14 +73,6 @@ func (l *Log) Mean() Estimate {
 
 func ones[T any](like []T) []float64 { return slices.Repeat([]float64{1}, len(like)) }
 
-func (l *Log) rewards() []float64 {
-	x := make([]float64, len(l.Decisions))
-	for i, d := range l.Decisions {
-		x[i] = float64(d.Reward)
-	}
-	return x
-}
-
 // terms are what an estimate is made of: base + weight (reward - model), [N] each. Nil is 0, but of
 // the reward; weights are divided by their mean or not.
 type terms struct {
@@ -100,7 +84,7 @@ type terms struct {
 // estimate is the mean of the terms.
 func (l *Log) estimate(t terms) Estimate {
 	n, seen, low, high := float64(len(t.reward)), make([]bool, len(t.reward)), math.Inf(1), math.Inf(-1)
-	zeros := make([]float64, len(t.reward))
+	zeros, sampling := make([]float64, len(t.reward)), l.sampling()
 	counts := t.weight // what makes a decision count
 	if t.weight == nil {
 		t.weight, counts = zeros, ones(zeros)
@@ -113,9 +97,10 @@ func (l *Log) estimate(t terms) Estimate {
 		e.units = l.units()
 	}
 	var total, squares, sum, base float64
-	for i, w := range t.weight {
+	for i, s := range sampling {
 		low, high = min(low, t.reward[i]), max(high, t.reward[i])
-		base, sum, total, squares = base+t.base[i]/n, sum+w*(t.reward[i]-t.model[i]), total+counts[i], squares+counts[i]*counts[i]
+		base, sum = base+s*t.base[i]/n, sum+s*t.weight[i]*(t.reward[i]-t.model[i])
+		total, squares = total+s*counts[i], squares+s*counts[i]*s*counts[i]
 		if unit := e.units[i]; counts[i] > 0 && !seen[unit] {
 			seen[unit] = true
 			e.Units++
@@ -129,7 +114,9 @@ func (l *Log) estimate(t terms) Estimate {
 	}
 	e.Mean = base + mean
 	for i, w := range t.weight {
-		at := func(x float64) float64 { return t.base[i] + share*w*(x-t.model[i]-centre) + centre - e.Mean }
+		at := func(x float64) float64 {
+			return sampling[i] * (t.base[i] + share*w*(x-t.model[i]-centre) + centre - e.Mean)
+		}
 		e.influence, e.down, e.up = append(e.influence, at(t.reward[i])), append(e.down, at(low)), append(e.up, at(high))
 	}
 	if high-low <= tiny*max(high, -low) {
@@ -140,19 +127,6 @@ func (l *Log) estimate(t terms) Estimate {
 
 // tiny is the share of a value below which differences are taken as rounding.
 const tiny = 1e-6
-
-// units says whose luck each decision shares, [N]: its user's, or its own where it has none.
-func (l *Log) units() []int {
-	units, users := make([]int, len(l.Decisions)), map[string]int{}
-	for i, d := range l.Decisions {
-		units[i] = i
-		if first, known := users[d.User]; known && d.User != "" {
-			units[i] = first
-		}
-		users[d.User] = units[i]
-	}
-	return units
-}
 
 // interval returns the estimate with its error and interval. They are infinite where the spread is
 // not known, or no more than rounding of values of a size.

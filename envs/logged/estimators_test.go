@@ -6,7 +6,9 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/contextrec/contextrec/envs"
@@ -85,6 +87,37 @@ func TestEstimatorsByHand(t *testing.T) {
 	}
 }
 
+// SLOPE takes the last L before one differs from any before it by more than intervals explain; else L
+// has the least mean squared error.
+func TestChoiceOfL(t *testing.T) {
+	e := evaluate(t, simulate(3, 300, 1, 4), &first{}, 1)
+	for _, k := range []logged.Estimator{logged.ClippedIPW, logged.SubGaussianIPW} {
+		var all []logged.Estimate
+		least, last := 0, -1
+		risk := func(i int) float64 { return math.Hypot(all[i].Error, all[i].Mean-all[0].Mean) }
+		for i, l := range k.Grid {
+			one := k.With(l)
+			one.Grid = nil // then Error is its own
+			x := e.Estimate(one)
+			all = append(all, x)
+			if risk(i) < risk(least) {
+				least = i
+			}
+			if last == i-1 && !slices.ContainsFunc(all[:i], func(b logged.Estimate) bool {
+				return math.Abs(x.Mean-b.Mean) > 1.96*x.Error+1.96*(math.Sqrt(6)-1)*b.Error
+			}) {
+				last = i
+			}
+		}
+		near(t, k.Name+" by mean squared error", e.Estimate(k).Mean, all[least].Mean)
+		k.SLOPE = true
+		near(t, k.Name+" by SLOPE", e.Estimate(k).Mean, all[last].Mean)
+		if last == 0 || last == len(all)-1 && k.Name == "clipped IPW" || least == 0 {
+			t.Errorf("%s: L has no choice: %d and %d of %d", k.Name, last, least, len(all))
+		}
+	}
+}
+
 // The Open Bandit sample of decisions at random for men, where OBD names its folder. The values are
 // of the Open Bandit Pipeline.
 func TestOpenBanditValues(t *testing.T) {
@@ -118,10 +151,12 @@ func TestOpenBanditValues(t *testing.T) {
 	for a := range policy.p {
 		policy.p[a] /= total
 	}
-	log, clicks, shown := &logged.Log{Candidates: 34, Features: []string{"x"}}, make([]float64, 34), make([]float64, 34)
-	for _, row := range read("men.csv") {
-		d := logged.Decision{ID: row[0], Contexts: make([]float32, 34), Chosen: int(number(row[2])), Reward: float32(number(row[4])), Propensity: number(row[5])}
-		log.Decisions = append(log.Decisions, d)
+	log, err := logged.ReadFile(filepath.Join(os.Getenv("OBD"), "random", "men"), logged.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clicks, shown := make([]float64, 34), make([]float64, 34)
+	for _, d := range log.Decisions {
 		clicks[d.Chosen] += float64(d.Reward)
 		shown[d.Chosen]++
 	}
@@ -156,4 +191,21 @@ func TestOpenBanditValues(t *testing.T) {
 	}
 	same("the mean weight", e.MeanWeight().Mean, 1.046582118, 1e-9)
 	same("the effective number", e.Estimate(logged.IPW).Effective, 625.0372, 1e-6)
+	// The other campaigns of the sample are read and estimated: a policy that is uniform has the
+	// propensities of the random ones.
+	for _, name := range []string{"random/women", "random/all", "bts/men", "bts/women", "bts/all"} {
+		log, err := logged.ReadFile(filepath.Join(os.Getenv("OBD"), name), logged.Format{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		uniform := &fixed{p: slices.Repeat([]float64{1 / float64(log.Candidates)}, log.Candidates)}
+		e := evaluate(t, log, uniform, 1)
+		if x := e.Estimate(logged.SNIPW); len(log.Decisions) != 10000 || !(x.High > x.Mean && x.Mean > 0) {
+			t.Errorf("%s: %d decisions, estimate %v", name, len(log.Decisions), x)
+		}
+		if strings.HasPrefix(name, "random") {
+			near(t, name, e.MeanWeight().Mean, 1)
+		}
+		t.Logf("%s: %d items, %d features, SNIPW of uniform choice %.5f, warnings %q", name, log.Candidates, len(log.Features), e.Estimate(logged.SNIPW).Mean, e.Diagnose().Warnings)
+	}
 }

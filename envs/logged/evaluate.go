@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/contextrec/contextrec/envs"
 )
 
 // Train makes a policy of one run a seed and lets it learn every decision of the log in its order,
-// once. The choices are not its own. Errors name the decision.
+// once, whatever its propensity and sampling weight. The choices are not its own. Errors name the
+// decision.
 func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (envs.Policy, error) {
 	if err := log.check(false); err != nil {
 		return nil, err
@@ -30,13 +34,10 @@ func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint
 // Replay lets a policy play the log while it learns and returns its steps as a log, whose Mean is
 // what it earned (Li, Chu, Langford, Wang: Unbiased offline evaluation of contextual-bandit-based
 // news article recommendation algorithms. WSDM 2011, algorithm 2). A decision in which it chooses
-// what was chosen is a step, from which it learns; others are skipped. Where all propensities are
-// equal, the steps have the law of a policy that plays online.
-//
-// Where they differ (sets of several sizes are enough), a decision in which both agree is kept with
-// probability smallest propensity / propensity, so that all decisions are equally probable to be
-// steps. A small propensity leaves few steps. The interval of the mean is for the choices of this
-// policy; another seed may learn something else.
+// what was chosen is a step, from which it learns; others are skipped. Of those, each is kept with
+// probability smallest propensity / propensity, so that all are equally probable to be steps, and the
+// steps have the law of a policy that plays online. A small propensity leaves few. The interval of the
+// mean is for the choices of this policy; another seed may learn something else.
 func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64) (*Log, error) {
 	if err := log.check(true); err != nil {
 		return nil, err
@@ -68,20 +69,18 @@ func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64
 // Evaluation is a policy beside a log of N decisions.
 type Evaluation struct {
 	Probabilities [][]float64 // how probably the policy chooses each candidate, [N][m]
-	Weight        []float64   // the probability of the logged choice by its propensity, [N]
+	Weight        []float64   // the probability of the logged choice by its propensity, [N]; NaN without propensities
 	Model         [][]float64 // the reward that a model expects of each candidate, [N][m], see Log.CrossFit; nil: none
 	log           *Log
 	units         []int // of the log
 }
 
-const draws = 100
-
 // Evaluate asks a policy how probably it would choose each candidate of every decision. The policy
 // does not learn. Of several runs, one that is picked at random for every decision is evaluated.
 // Where the policy is not envs.Probable, probabilities are shares of 100 draws a run, which move its
-// random streams. It is an error when the log has no propensities.
+// random streams. A log without any propensities leaves DM alone, without an interval.
 func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Evaluation, error) {
-	if err := log.check(true); err != nil {
+	if err := log.check(slices.ContainsFunc(log.Decisions, func(d Decision) bool { return d.Propensity != 0 })); err != nil {
 		return nil, err
 	}
 	e := &Evaluation{log: log, units: log.units()}
@@ -96,6 +95,9 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 				return nil, err
 			}
 		}
+		if d.Propensity == 0 {
+			chance = math.NaN()
+		}
 		e.Probabilities, e.Weight = append(e.Probabilities, p), append(e.Weight, chance/d.Propensity)
 	}
 	return e, nil
@@ -103,38 +105,29 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 
 // probabilities are those of a policy for the candidates of a decision, [m], in the mean over runs.
 func (l *Log) probabilities(policy envs.Policy, runs int, d Decision) ([]float64, error) {
-	obs, all := l.step(d, runs).Observation, make([]float64, runs*l.Candidates)
-	if err := probabilities(all, policy, obs); err != nil {
-		return nil, err
+	const draws = 100
+	obs, all, actions := l.step(d, runs).Observation, make([]float64, runs*l.Candidates), make([]int, runs)
+	probable, ok := policy.(envs.Probable)
+	err := error(nil)
+	if ok {
+		err = probable.Probabilities(all, obs)
 	}
-	p, sum := make([]float64, obs.Size(0)), 0.0
+	for i := 0; i < draws && !ok && err == nil; i++ {
+		if err = policy.Act(actions, obs); err == nil {
+			envs.CheckActions(actions, obs)
+			for r, a := range actions {
+				all[r*l.Candidates+a] += 1.0 / draws
+			}
+		}
+	}
+	p := make([]float64, l.size(d))
 	for i, x := range all {
 		if c := i % l.Candidates; c < len(p) {
 			p[c] += x / float64(runs)
-			sum += x / float64(runs)
 		}
 	}
-	if !(math.Abs(sum-1) < 1e-3) {
-		return nil, fmt.Errorf("the policy's probabilities sum to %v", sum)
+	if sum := floats.Sum(p); err == nil && !(math.Abs(sum-1) < 1e-3) {
+		err = fmt.Errorf("the policy's probabilities sum to %v", sum)
 	}
-	return p, nil
-}
-
-// probabilities writes those of the policy to dst, [R, M].
-func probabilities(dst []float64, policy envs.Policy, obs envs.Observation) error {
-	if probable, ok := policy.(envs.Probable); ok {
-		return probable.Probabilities(dst, obs)
-	}
-	clear(dst)
-	actions := make([]int, obs.Runs)
-	for range draws {
-		if err := policy.Act(actions, obs); err != nil {
-			return err
-		}
-		envs.CheckActions(actions, obs)
-		for r, a := range actions {
-			dst[r*obs.Candidates+a] += 1.0 / draws
-		}
-	}
-	return nil
+	return p, err
 }

@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/contextrec/contextrec/envs"
 )
 
@@ -23,9 +25,9 @@ import (
 type Learning struct {
 	Model      Model   // q, cross-fitted; nil: 0
 	Direct     bool    // DM: g = q
-	Shift      bool    // b is the mean reward, as SNIPW has it (Joachims, Swaminathan and de Rijke: Deep learning with logged bandit feedback. ICLR 2018); else 0
-	L          float64 // bounds 1/p (Strehl and others: Learning from logged implicit exploration data. NIPS 2010); 0: ∞
-	Likelihood bool    // log π in place of π, and g at least 0: classification with weights, which is convex for linear scores
+	Shift      bool    // b is the mean reward, as SNIPW has it (Joachims, Swaminathan and de Rijke, ICLR 2018)
+	L          float64 // bounds 1/p (Strehl and others, NIPS 2010); 0: ∞
+	Likelihood bool    // log π in place of π, and g at least 0: classification with weights
 	Epochs     int     // passes through the log, at most; default 30
 	Batch      int     // decisions an update; default 64
 	HoldOut    float64 // share of the decisions, the last ones, that choose the epoch by DR; default 0.2
@@ -44,22 +46,21 @@ type learner interface {
 // greedy takes the most probable candidate, the first of several.
 type greedy struct{ learner }
 
-func (g greedy) Act(dst []int, obs envs.Observation) error {
-	p := make([]float64, obs.Runs*obs.Candidates)
-	err := g.learner.Probabilities(p, obs)
-	for r := range dst {
-		set := p[r*obs.Candidates:][:obs.Candidates]
-		dst[r] = slices.Index(set, slices.Max(set))
+func (g greedy) Probabilities(dst []float64, obs envs.Observation) error {
+	err := g.learner.Probabilities(dst, obs)
+	for set := range slices.Chunk(dst, obs.Candidates) {
+		best := floats.MaxIdx(set)
+		clear(set)
+		set[best] = 1
 	}
 	return err
 }
 
-func (g greedy) Probabilities(dst []float64, obs envs.Observation) error {
-	actions := make([]int, obs.Runs)
-	err := g.Act(actions, obs)
-	clear(dst)
-	for r, a := range actions {
-		dst[r*obs.Candidates+a] = 1
+func (g greedy) Act(dst []int, obs envs.Observation) error {
+	p := make([]float64, obs.Runs*obs.Candidates)
+	err := g.Probabilities(p, obs)
+	for r := range dst {
+		dst[r] = slices.Index(p[r*obs.Candidates:], 1)
 	}
 	return err
 }
@@ -82,14 +83,20 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 		learner = greedy{learner}
 	}
 	train, held := log.Split(1 - cmp.Or(s.HoldOut, 0.2))
-	q := make([][]float64, len(train.Decisions))
+	q, sampling := make([][]float64, len(train.Decisions)), train.sampling()
 	model := s.Model
 	if model == nil {
 		model = Ridge(1)
 	} else if q, err = train.CrossFit(ctx, model); err != nil {
 		return nil, err
 	}
-	qHeld, err := held.predicted(ctx, model, train)
+	predict, err := model(ctx, train)
+	qHeld := make([][]float64, len(held.Decisions))
+	for i, d := range held.Decisions {
+		if err == nil {
+			qHeld[i], err = predict(d)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +104,13 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 	if s.Shift {
 		base = train.Mean().Mean
 	}
-	var rngs []*rand.Rand
-	for _, seed := range seeds {
-		rngs = append(rngs, envs.NewRand(seed, "logged/batches"))
+	rngs, orders := make([]*rand.Rand, len(seeds)), make([][]int, len(seeds))
+	for r, seed := range seeds {
+		rngs[r] = envs.NewRand(seed, "logged/batches")
 	}
 	var best bytes.Buffer
 	highest, batch := math.Inf(-1), min(cmp.Or(s.Batch, 64), len(train.Decisions))
 	for range cmp.Or(s.Epochs, 30) {
-		orders := make([][]int, len(seeds))
 		for r, rng := range rngs {
 			orders[r] = rng.Perm(len(train.Decisions))
 		}
@@ -113,7 +119,7 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 			var gains []float32
 			for r, rng := range rngs {
 				for _, i := range orders[r][at : at+batch] {
-					sets, gains = s.targets(sets, gains, train, i, q[i], base, rng)
+					sets, gains = s.targets(sets, gains, train, i, sampling[i], q[i], base, rng)
 				}
 			}
 			if err := errors.Join(ctx.Err(), learner.Improve(train.observation(sets), gains, s.Likelihood)); err != nil {
@@ -128,9 +134,10 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 		if value := e.Estimate(DR).Mean; value > highest {
 			highest = value
 			best.Reset()
-			if err := learner.Save(&best); err != nil {
-				return nil, err
-			}
+			err = learner.Save(&best)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return learner, learner.Load(&best)
@@ -138,27 +145,23 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 
 // targets appends the sets of a decision and the gains of their candidates, [M] each: where weights
 // are marginal the chosen context is in a resampled set, apart from what the model expects.
-func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, q []float64, base float64, rng *rand.Rand) ([]Decision, []float32) {
-	d, g := log.Decisions[i], make([]float32, log.Candidates)
-	weight := min(1/d.Propensity, cmp.Or(s.L, math.Inf(1)))
-	correction := float64(d.Reward) - base
+func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, scale float64, q []float64, base float64, rng *rand.Rand) ([]Decision, []float32) {
+	d, g, correction := log.Decisions[i], make([]float32, log.Candidates), float64(log.Decisions[i].Reward)-base
 	for c, x := range q {
-		g[c] = float32(x)
-	}
-	if q != nil {
-		correction -= q[d.Chosen]
-	}
-	if s.Direct {
-		correction = 0
-	}
-	if log.sets > 0 && q != nil {
-		sets, gains = append(sets, d), append(gains, g...)
-		clear(g)
+		g[c] = float32(scale * x)
+		if c == d.Chosen {
+			correction -= x
+		}
 	}
 	if log.sets > 0 {
+		if q != nil {
+			sets, gains, g = append(sets, d), append(gains, g...), make([]float32, log.Candidates)
+		}
 		d = log.resampled(d, rng)
 	}
-	g[d.Chosen] += float32(correction * weight)
+	if !s.Direct {
+		g[d.Chosen] += float32(correction * scale * min(1/d.Propensity, cmp.Or(s.L, math.Inf(1))))
+	}
 	for c := range g {
 		if s.Likelihood {
 			g[c] = max(g[c], 0)

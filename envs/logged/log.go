@@ -1,9 +1,12 @@
 package logged
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -13,29 +16,75 @@ type Log struct {
 	Features   []string // the names of the D features
 	Candidates int      // M, of the largest set
 	Decisions  []Decision
-	Warnings   []string // what Read left out of the file, or could not keep
-	Estimated  bool     // propensities are estimates, see EstimatePropensities
+	Warnings   []string // what the reader left out of the file
 
-	crossed bool // features are products, see Crossed
-
-	sets  int    // resampled ones a decision, see Marginal; 0: weights are not marginal
-	state []bool // features that are the same for all candidates of a set, where there are resampled ones
+	items []value  // of a fixed catalogue, which all decisions offer
+	pairs [][2]int // of features, whose products are the last features, see Crossed
+	sets  int      // resampled ones a decision, see Marginal; 0: weights are not marginal
+	state []bool   // features that are the same for all candidates of a set, where sets > 0
 }
 
 // Decision is one decision among m candidates, and what came of it.
 type Decision struct {
-	ID, User   string    // User is empty where the log has no users
-	Contexts   []float32 // [m, D], row-major
-	Chosen     int       // the index of the chosen candidate
-	Reward     float32   // of the chosen candidate
-	Propensity float64   // the probability with which it was chosen; 0: not known
-	Expected   []float64 // what each candidate is expected to earn, [m], where a simulator knows; else nil
+	ID, User       string    // User is empty where the log has no users
+	Contexts       []float32 // [m, D], row-major; nil where only Log.Contexts has them
+	Chosen         int       // the index of the chosen candidate
+	Reward         float32   // of the chosen candidate
+	Propensity     float64   // the probability with which it was chosen; 0: not known
+	SamplingWeight float64   // how many decisions it stands for, where the log is a sample; 0: 1
+	Expected       []float64 // what each candidate is expected to earn, [m]; nil: not known
+
+	size   int     // m, and
+	values []value // what candidates have beside the catalogue, where Contexts is nil
+}
+
+// value is a feature that is not 0, of a candidate or of all (-1).
+type value struct {
+	candidate, feature int32
+	x                  float32
+}
+
+// Contexts are the features of the candidates of a decision, [m, D], row-major.
+func (l *Log) Contexts(d Decision) []float32 {
+	dim, all := l.dim(), d.Contexts
+	if all == nil {
+		all = make([]float32, d.size*dim)
+		for _, values := range [][]value{l.items, d.values} {
+			for _, v := range values {
+				for c := range d.size {
+					if v.candidate == int32(c) || v.candidate < 0 {
+						all[c*dim+int(v.feature)] += v.x
+					}
+				}
+			}
+		}
+	}
+	if l.pairs == nil {
+		return all
+	}
+	var crossed []float32
+	for x := range slices.Chunk(all, dim) {
+		crossed = append(crossed, x...)
+		for _, p := range l.pairs {
+			crossed = append(crossed, x[p[0]]*x[p[1]])
+		}
+	}
+	return crossed
+}
+
+// dim is the number of features without products.
+func (l *Log) dim() int { return len(l.Features) - len(l.pairs) }
+
+// size is m.
+func (l *Log) size(d Decision) int {
+	if d.Contexts == nil {
+		return d.size
+	}
+	return len(d.Contexts) / max(1, l.dim())
 }
 
 // Spec is the shape of the decisions, for envs.Algorithm.
-func (l *Log) Spec() envs.Spec {
-	return envs.Spec{Candidates: l.Candidates, Dim: len(l.Features)}
-}
+func (l *Log) Spec() envs.Spec { return envs.Spec{Candidates: l.Candidates, Dim: len(l.Features)} }
 
 // Check returns warnings of what cannot be learned from the log, with remedies, as envs.CheckSteps
 // does. Of a long log it looks at decisions that are evenly spaced.
@@ -48,9 +97,9 @@ func (l *Log) Check() []string {
 }
 
 // Split returns the first part of the log, that fraction of its decisions, rounded, and the rest:
-// one to learn from and one to be judged by. Users who come more than once are in both parts, so an
-// estimate says how a policy serves the users that it has learned from, and not how it serves new
-// ones. Split panics when the fraction is not in [0, 1].
+// one to learn from and one to be judged by. Users who come more than once are in both, so an
+// estimate says how a policy serves users that it knows, not new ones. Split panics when the
+// fraction is not in [0, 1].
 func (l *Log) Split(fraction float64) (first, rest *Log) {
 	if !(fraction >= 0 && fraction <= 1) {
 		panic(fmt.Sprintf("logged: got a fraction of %v, want 0 to 1", fraction))
@@ -61,30 +110,61 @@ func (l *Log) Split(fraction float64) (first, rest *Log) {
 	return &a, &b
 }
 
+// Crossed returns the log with more features: the products of each that is the same for all
+// candidates of a set, such as a user's, with each that is not. With them linear scores can prefer
+// other candidates for other users. Take it of a whole log, before Split.
+func (l *Log) Crossed() *Log {
+	crossed, shared := *l, l.shared()
+	crossed.Features, crossed.pairs = slices.Clone(l.Features[:l.dim()]), nil
+	for i := range shared {
+		for j := range shared {
+			if shared[i] && !shared[j] {
+				crossed.pairs = append(crossed.pairs, [2]int{i, j})
+				crossed.Features = append(crossed.Features, l.Features[i]+"·"+l.Features[j])
+			}
+		}
+	}
+	return &crossed
+}
+
+// shared says which features but products are the same for all candidates of a set.
+func (l *Log) shared() []bool {
+	dim, all := l.dim(), len(l.Features)
+	shared := slices.Repeat([]bool{true}, dim)
+	for _, d := range l.Decisions {
+		x := l.Contexts(d)
+		for i := range x {
+			if j := i % all; j < dim && x[i] != x[j] {
+				shared[j] = false
+			}
+		}
+	}
+	return shared
+}
+
 // leastPropensity bounds the weights of estimates.
 const leastPropensity = 1e-6
 
 // check returns an error where nothing can be learned or, without propensities, estimated.
 func (l *Log) check(propensities bool) error {
-	dim := len(l.Features)
-	if len(l.Decisions) == 0 || dim == 0 {
-		return fmt.Errorf("logged: the log has %d decisions and %d features, want some of both", len(l.Decisions), dim)
+	if len(l.Decisions) == 0 || len(l.Features) == 0 {
+		return fmt.Errorf("logged: the log has %d decisions and %d features, want some of both", len(l.Decisions), len(l.Features))
 	}
 	for _, d := range l.Decisions {
-		size, wrong := len(d.Contexts)/dim, ""
+		size, wrong := l.size(d), ""
 		switch {
-		case len(d.Contexts) != size*dim || size > l.Candidates || d.Chosen < 0 || d.Chosen >= size:
-			wrong = fmt.Sprintf("has chosen candidate %d, and contexts of %d values, want %d for each of at most %d candidates", d.Chosen, len(d.Contexts), dim, l.Candidates)
+		case len(d.Contexts)%l.dim() != 0 || size > l.Candidates || d.Chosen < 0 || d.Chosen >= size:
+			wrong = fmt.Sprintf("chosen candidate %d, and contexts of %d values, want %d for each of at most %d candidates", d.Chosen, len(d.Contexts), l.dim(), l.Candidates)
 		case propensities && !(d.Propensity >= leastPropensity && d.Propensity <= 1):
-			wrong = fmt.Sprintf("has the propensity %v, want %v to 1 (0 is none: see EstimatePropensities)", d.Propensity, leastPropensity)
-		case d.Reward*0 != 0: // it is NaN where the reward is NaN or infinite
-			wrong = fmt.Sprintf("has the reward %v", d.Reward)
+			wrong = fmt.Sprintf("the propensity %v, want %v to 1", d.Propensity, leastPropensity)
+		case !(d.SamplingWeight >= 0 && d.SamplingWeight <= math.MaxFloat64 && math.Abs(float64(d.Reward)) <= math.MaxFloat32):
+			wrong = fmt.Sprintf("the reward %v and the sampling weight %v", d.Reward, d.SamplingWeight)
 		case slices.ContainsFunc(d.Contexts, func(x float32) bool { return x*0 != 0 }):
-			wrong = "has a feature that is NaN or infinite"
+			wrong = "a feature that is NaN or infinite"
 		default:
 			continue
 		}
-		return fmt.Errorf("logged: decision %q %s", d.ID, wrong)
+		return fmt.Errorf("logged: decision %q has %s", d.ID, wrong)
 	}
 	return nil
 }
@@ -94,7 +174,7 @@ func (l *Log) failed(d Decision, err error) error {
 	var feature, reward float32
 	for _, other := range l.Decisions {
 		reward = max(reward, other.Reward, -other.Reward)
-		for _, x := range other.Contexts {
+		for _, x := range l.Contexts(other) {
 			feature = max(feature, x, -x)
 		}
 	}
@@ -115,8 +195,38 @@ func (l *Log) observation(decisions []Decision) envs.Observation {
 	o := envs.Observation{Runs: len(decisions), Candidates: l.Candidates, Dim: len(l.Features)}
 	o.Contexts = make([]float32, o.Runs*o.Candidates*o.Dim)
 	for r, d := range decisions {
-		copy(o.Contexts[r*o.Candidates*o.Dim:], d.Contexts)
-		o.Sizes = append(o.Sizes, int32(len(d.Contexts)/o.Dim))
+		copy(o.Contexts[r*o.Candidates*o.Dim:], l.Contexts(d))
+		o.Sizes = append(o.Sizes, int32(l.size(d)))
 	}
 	return o
+}
+
+// rewards are those of the choices, [N].
+func (l *Log) rewards() (x []float64) {
+	for _, d := range l.Decisions {
+		x = append(x, float64(d.Reward))
+	}
+	return x
+}
+
+// sampling is how many decisions each stands for, by their mean, [N].
+func (l *Log) sampling() (s []float64) {
+	for _, d := range l.Decisions {
+		s = append(s, cmp.Or(d.SamplingWeight, 1))
+	}
+	floats.Scale(float64(len(s))/floats.Sum(s), s)
+	return s
+}
+
+// units says whose luck each decision shares, [N]: its user's, or its own where it has none.
+func (l *Log) units() []int {
+	units, users := make([]int, len(l.Decisions)), map[string]int{}
+	for i, d := range l.Decisions {
+		units[i] = i
+		if first, known := users[d.User]; known && d.User != "" {
+			units[i] = first
+		}
+		users[d.User] = units[i]
+	}
+	return units
 }

@@ -16,7 +16,7 @@ import (
 // A fit is the best one where its prediction errors are uncorrelated with every feature.
 func TestModelsSolveTheirEquations(t *testing.T) {
 	log := simulate(1, 300, 1, 2)
-	for name, model := range map[string]logged.Model{"ridge": logged.Ridge(1e-9), "logistic": logged.Logistic(1e-9), "choice": logged.Choice(1e-9)} {
+	for name, model := range map[string]logged.Model{"ridge": logged.Ridge(1e-9), "logistic": logged.Logistic(1e-9)} {
 		predict, err := model(context.Background(), log)
 		if err != nil {
 			t.Fatal(err)
@@ -28,14 +28,10 @@ func TestModelsSolveTheirEquations(t *testing.T) {
 				t.Fatal(err)
 			}
 			for c, qc := range q {
-				off := -qc
-				if c == d.Chosen && name == "choice" {
-					off++
-				} else if c == d.Chosen {
-					off += float64(d.Reward)
-				} else if name != "choice" {
+				if c != d.Chosen {
 					continue
 				}
+				off := float64(d.Reward) - qc
 				for j, x := range []float32{d.Contexts[2*c], d.Contexts[2*c+1], 1} {
 					sums[j] += off * float64(x)
 				}
@@ -100,22 +96,25 @@ func TestCrossFit(t *testing.T) {
 	}
 }
 
-// The log is a softmax of x, so its propensities can be estimated.
-func TestEstimatePropensities(t *testing.T) {
-	log := simulate(1, 500, 4, 2)
-	estimated, err := log.EstimatePropensities(context.Background(), logged.Choice(1))
-	if err != nil {
+// Without propensities the direct method is left, without an interval, and a warning says so.
+func TestNoPropensities(t *testing.T) {
+	log := simulate(1, 50, 1, 0)
+	for i := range log.Decisions {
+		log.Decisions[i].Propensity = 0
+	}
+	e := evaluate(t, log, &first{}, 1)
+	var err error
+	if e.Model, err = log.CrossFit(context.Background(), logged.Ridge(1)); err != nil {
 		t.Fatal(err)
 	}
-	off := 0.0
-	for i, d := range estimated.Decisions {
-		off += math.Abs(d.Propensity/log.Decisions[i].Propensity-1) / 2000
+	sum := 0.0
+	for _, q := range e.Model {
+		sum += q[0] / 50
 	}
-	if off > 0.05 {
-		t.Errorf("propensities are off by %.3f", off)
-	}
-	if w := evaluate(t, estimated, &first{}, 1).Diagnose().Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "propensities are estimates") {
-		t.Errorf("warnings %q", w)
+	dm, warnings := e.Estimate(logged.DM), e.Diagnose().Warnings
+	near(t, "DM", dm.Mean, sum)
+	if !math.IsInf(dm.High-dm.Low, 1) || !math.IsNaN(e.Estimate(logged.SNIPW).Mean) || len(warnings) != 1 || !strings.HasPrefix(warnings[0], "the log has no propensities") {
+		t.Errorf("DM %v, SNIPW %v, warnings %q", dm, e.Estimate(logged.SNIPW), warnings)
 	}
 }
 

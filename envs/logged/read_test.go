@@ -3,7 +3,6 @@ package logged_test
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -19,6 +18,11 @@ func read(t *testing.T, text string, f logged.Format) *logged.Log {
 	return log
 }
 
+// same compares what the fields say.
+func same(a, b *logged.Log) bool {
+	return fmt.Sprint(a.Features, a.Candidates, a.Warnings, a.Decisions) == fmt.Sprint(b.Features, b.Candidates, b.Warnings, b.Decisions)
+}
+
 // Two decisions of different sizes, in a file that other programs have touched: a byte order mark,
 // blanks, quotes, line ends of Windows and empty records.
 func TestRead(t *testing.T) {
@@ -31,9 +35,8 @@ func TestRead(t *testing.T) {
 			{ID: "x", User: "me", Contexts: []float32{1, 2, 3, 4}, Chosen: 1, Reward: -1.5, Propensity: 0.25},
 			{ID: "y", User: "you", Contexts: []float32{5, 6, 7, 8, 9, 10}, Chosen: 0, Reward: 1, Propensity: 0.5},
 		},
-		Warnings: []string{"2 empty records are skipped"},
 	}
-	if got := read(t, text, logged.Format{}); !reflect.DeepEqual(got, want) {
+	if got := read(t, text, logged.Format{}); !same(got, want) {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
 
@@ -42,7 +45,7 @@ func TestRead(t *testing.T) {
 	f := logged.Format{Decision: "id", User: "who", Chosen: "shown", Reward: "paid", Uniform: true, Features: []string{"b"}, Comma: ';'}
 	want = &logged.Log{Features: []string{"b"}, Candidates: 2, Decisions: []logged.Decision{
 		{ID: "1", User: "me", Contexts: []float32{4, 6}, Reward: 2, Propensity: 0.5}}}
-	if got := read(t, other, f); !reflect.DeepEqual(got, want) {
+	if got := read(t, other, f); !same(got, want) {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
 }
@@ -50,27 +53,26 @@ func TestRead(t *testing.T) {
 // What may be no fault is a warning.
 func TestReadWarnings(t *testing.T) {
 	const head, whole = "decision,user,chosen,reward,propensity,a\n", "1,u,1,1,0.5,3\n1,u,0,,,4\n"
-	for rest, want := range map[string]string{
-		" , ,\n,,,,,\n\t\n":                   "3 empty records are skipped",
-		strings.Repeat(",,,,,\n", 9999) + ",": "10000 empty records are skipped",
+	const left = "the last decision is left out: "
+	for rest, want := range map[string]string{ // behind a whole decision
+		"2,u,1,1,0.5,\"3":             left + "parse error on line 4",        // cut within quotes
+		"2,u,1,1,0.5":                 left + `line 4: the record ["2" "u"`,  // within a record
+		"2,u,1,1,0.5,":                left + `line 4, column "a": "" is no`, // behind a field
+		"2,u,1,1,0.5,-":               left + `line 4, column "a": "-" is n`, // within a field
+		"2,u,0,,,4\n":                 left + `line 4, column "chosen": dec`, // behind a newline
+		"22,u,1,1,0.5,3\n2":           left + `line 5: the record ["2"] has`, // within the id
+		"2,u,1,1,0.5,3\n2,u,0,":       left + `line 5: the record ["2" "u" `, // within a decision
+		"2,u,1,1,0.5,3\n2,u,0,,,\"\n": left + "parse error on line 5",
+		"1,u,0,5,,4\n":                "line 4 has a reward of a candidate that was not chosen",
 	} {
 		log := read(t, head+whole+rest, logged.Format{})
 		if len(log.Decisions) != 1 || len(log.Warnings) != 1 || !strings.HasPrefix(log.Warnings[0], want) {
 			t.Errorf("%q: %d decisions, warnings %q, want %s", rest, len(log.Decisions), log.Warnings, want)
 		}
 	}
-	for rows, want := range map[string]string{
-		"1,u,1,1,.5,3000000001\n1,u,0,,,3000000002\n":   `column "a", 3.000000001e+09 to 3.000000002e+09: float32 changes 2 values, by up to 2: subtract an offset`,
-		"1,u,1,1,.5,1000.00001\n1,u,0,,,1000.00004\n":   `column "a", 1000.00001 to 1000.00004: float32 changes 2 values`,
-		"1,u,1,16777217,.5,0\n2,u,1,0,1,0\n":            `column "reward", 0 to 1.6777217e+07: float32 changes 1 values, by up to 1: `,
-		"1,u,1,1,.5,0.123456789\n1,u,0,0,.5,0.98765432": "",
-		"1,u,1,1,.5,0.1\n2,u,1,1,.5,0.1\n":              "",
-		"1,u,1,1,.5,16777218\n2,u,1,1,.5,0\n":           "",
-	} {
-		got := strings.Join(read(t, head+rows, logged.Format{}).Warnings, "; ")
-		if !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("%q: warnings %q, want %s", rows, got, want)
-		}
+	// What is whole is kept.
+	if log := read(t, head+whole+"2,u,1,1,1,3\n3,u,1", logged.Format{}); len(log.Decisions) != 2 {
+		t.Errorf("read %d decisions", len(log.Decisions))
 	}
 }
 
@@ -108,8 +110,7 @@ func TestReadErrors(t *testing.T) {
 		{"d\x00e\x00", logged.Format{}, "it is UTF-16"},
 		{"decision,chosen,reward,a,\n", logged.Format{}, "a column has no name: say which are features in Format.Features"},
 		{head, logged.Format{}, "there are no decisions"},
-		{head + "1,u,0,,,4\n", logged.Format{}, `line 2, column "chosen": decision "1" has no choice`},
-		{"decision;chosen;a\n", logged.Format{}, `there is no column "decision": with ',' between columns, they are ["decision;chosen;a"]`},
+		{"decision;chosen;a\n", logged.Format{}, `there is no column "decision" for this: with ',' between columns, they are ["decision;chosen;a"]`},
 		{head, logged.Format{User: "who"}, `there is no column "who"`},
 		{head, logged.Format{Features: []string{"a", "a"}}, `column "a" has two purposes or stands twice`},
 		{"decision,chosen,reward,a,a\n", logged.Format{}, `column "a" has two purposes or stands twice`},
@@ -118,8 +119,7 @@ func TestReadErrors(t *testing.T) {
 		{head + good + "2,u,1,1,0.5,3,4\n", logged.Format{}, `line 4: the record ["2" "u" "1" "1" "0.5" "3" "4"] has 7 columns`},
 		{head + "1,u\"v,1,1,0.5,3\n", logged.Format{}, `parse error on line 2, column 4: bare " in non-quoted`},
 		{head + "1,u,1,1,0.5,3\n1,v,0,,,4\n", logged.Format{}, `line 3, column "user": "v", the first row of decision "1" has "u"`},
-		{head + good + "2,\"u,1,1,0.5,3\n" + good + good, logged.Format{}, "record on line 4; parse error on line 8"},
-		{head + good + "22,u,1,1,0.5,3\n22,u,0,", logged.Format{}, `line 5: the record ["22" "u" "0" ""] has 4 columns`}, // a file that was cut
+		{head + good + "2,\"u,1,1,0.5,3\n" + good + good, logged.Format{}, "record on line 4; parse error on line 9"},
 		{head + "1,u,1,1,1e-320,3\n", logged.Format{}, `line 2, column "propensity": "1e-320" is not a probability from 1e-6 to 1`},
 		{head + "1,u,yes,1,0.5,3\n", logged.Format{}, `line 2, column "chosen": "yes", want 1 for one`},
 		{head + "1,u,1,1,0.5,3\n1,u,1,1,0.5,3\n", logged.Format{}, `line 3, column "chosen": "1", want 1 for one`},
@@ -129,10 +129,13 @@ func TestReadErrors(t *testing.T) {
 		{head + "1,u,1,1,,3\n", logged.Format{}, `line 2, column "propensity": "" is not a probability from 1e-6 to 1`},
 		{head + good + "\n2,u,1,1,1e-9,3\n", logged.Format{}, `line 5, column "propensity": "1e-9" is not a probability from 1e-6 to 1`},
 		{head + "1,u,1,1,1.5,3\n", logged.Format{}, `line 2, column "propensity": "1.5" is not a probability from 1e-6 to 1`},
-		{head + good + "2,u,1,1,0.5,\n", logged.Format{}, `line 4, column "a": "" is not a finite number`},
-		{head + "1,u,1,1,0.5,1e39\n", logged.Format{}, `line 2, column "a": "1e39" is not a finite number`},
+		{head + good + "2,u,1,1,0.5,\n3,u,1,1,1,3", logged.Format{}, `line 4, column "a": "" is not a finite number`},
+		{head + "1,u,1,1,0.5,1e39\n2,u,1,1,1,1\n", logged.Format{}, `line 2, column "a": "1e39" is not a finite number`},
 		{head + good + "2,u,1,1,0.5,3\n" + good, logged.Format{}, `line 5, column "decision": "1" is also in line 2, with others between`},
 	} {
+		if strings.Count(test.text, "\n") > 1 {
+			test.text += "99,u,1,1,1,1\n" // else it may be that the file was cut
+		}
 		_, err := logged.Read(strings.NewReader(test.text), "a.csv", test.format)
 		if err == nil || !strings.HasPrefix(err.Error(), "logged: a.csv: "+test.want) {
 			t.Errorf("%q: the error is %v, want %s", test.text, err, test.want)

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -21,22 +24,21 @@ func Record(ctx context.Context, env envs.Environment, policy envs.Policy, steps
 	log, action := &Log{}, make([]int, 1)
 	for i := range steps {
 		obs := env.Observe()
-		if i == 0 {
-			log.Candidates = obs.Candidates
-			for j := range obs.Dim {
-				log.Features = append(log.Features, fmt.Sprintf("x%d", j))
-			}
+		log.Candidates = obs.Candidates
+		for j := len(log.Features); j < obs.Dim; j++ {
+			log.Features = append(log.Features, fmt.Sprintf("x%d", j))
 		}
-		d := Decision{ID: fmt.Sprint(i), Contexts: append([]float32(nil), obs.Contexts[:obs.Size(0)*obs.Dim]...)}
+		d := Decision{ID: fmt.Sprint(i), Contexts: slices.Clone(obs.Contexts[:obs.Size(0)*obs.Dim])}
 		p, expected := make([]float64, obs.Candidates), make([]float64, obs.Candidates)
-		if err := errors.Join(ctx.Err(), probable.Probabilities(p, obs), policy.Act(action, obs)); err != nil {
-			return nil, fmt.Errorf("logged: step %d: %w", i, err)
-		}
-		if knows {
+		err := errors.Join(ctx.Err(), probable.Probabilities(p, obs), policy.Act(action, obs))
+		if knows && err == nil {
 			oracle.ExpectedRewards(expected)
 			d.Expected = expected[:obs.Size(0)]
 		}
-		out, err := env.Step(action)
+		var out envs.Outcome
+		if err == nil {
+			out, err = env.Step(action)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("logged: step %d: %w", i, err)
 		}
@@ -54,9 +56,7 @@ func (e *Evaluation) Truth() float64 {
 		if d.Expected == nil {
 			return math.NaN()
 		}
-		for c, x := range d.Expected {
-			sum += e.Probabilities[i][c] * x
-		}
+		sum += floats.Dot(e.Probabilities[i], d.Expected)
 	}
 	return sum / float64(len(e.Weight))
 }

@@ -1,0 +1,108 @@
+package logged_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/contextrec/contextrec/envs/logged"
+)
+
+// write writes files, given by name and text, to a new folder, and returns that of the first.
+func write(t *testing.T, files ...string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "shoes")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(files); i += 2 {
+		if err := os.WriteFile(filepath.Join(folder, files[i]), []byte(files[i+1]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// Files of other programs, what they say, and what is wrong with them. Where a file is cut, its last
+// record is left out.
+func TestFormats(t *testing.T) {
+	const events = `{"_label_cost":-2,"_label_probability":0.75,"_label_Action":2,"_labelIndex":1,"EventId":"e1","a":[2,1],"p":[0.75,0.25],` +
+		`"c":{"User":{"id":"ann","_x":9},"_multi":[{"I":{"price":2.5}},{"I":{"price":0,"tags":["a",3]}}]}}` + "\n" +
+		`{"RewardValue":1,"EventId":"e1"}` + "\n\n" +
+		`{"_label_cost":0,"_label_probability":1,"_label_Action":1,"EventId":"e2","pdrop":0.5,"c":{"_multi":[{"I":{"new":true}}]}}` + "\n"
+	const items = ",item_id,item_feature_0,item_feature_1\n0,0,-0.5,x\n1,1,0.25,y\n"
+	const shown = ",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,user-item_affinity_1\n" +
+		"7,2019-11-24,1,3,1,0.5,u,0.0,2.0\n8,2019-11-25,0,1,0,0.25,v,1.0,0.0\n"
+	const table = "decision,chosen,reward,propensity,sampling_weight,x,colour\n1,0,,,,2,red\n1,1,1,.5,4,0,blue\n"
+	csv := func(text string) []string { return []string{"a.csv", text} }
+	json := func(text string) []string { return []string{"a.dsjson", text} }
+	obd := func(items, shown string) []string {
+		return []string{"", "", "item_context.csv", items, "shoes.csv", shown}
+	}
+	byName := logged.Format{Categories: []string{"colour"}}
+	for _, c := range []struct {
+		files []string
+		f     logged.Format
+		want  string // or of the error
+	}{
+		{csv(table), byName, "[colour=blue colour=red x] 2 [{1  [0 1 2 1 0 0] 1 1 0.5 4}] []"},
+		{csv(table), logged.Format{Categories: []string{"colour"}, Hash: 2}, "[hash 0 hash 1] 2 [{1  [0 3 1 0] 1 1 0.5 4}] []"},
+		{csv(table), logged.Format{Categories: []string{"size"}}, `a.csv: there is no column "size" for this`},
+		{csv(table[:strings.Index(table, "4")] + "-4,0,blue\n"), byName, `a.csv: the last decision is left out: line 3, column "sampling_weight": "-4" is not a positive number`},
+		{json(events), logged.Format{}, "[I.new=true I.price I.tags.0=a I.tags.1 User.id=ann] 2 [{e1  [0 2.5 0 0 1 0 0 1 3 1] 1 2 0.75 1} {e2  [1 0 0 0 0] 0 0 1 2}] [1 events without"},
+		{json(events + events[:50]), logged.Format{}, "[the last decision is left out: line 5: unexpected end of JSON input"},
+		{json(events[:50] + "\n" + events), logged.Format{}, "a.dsjson: line 1: invalid character"},
+		{json(events + events), logged.Format{}, `a.dsjson: line 5: event "e1" is also in line 1`},
+		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, "a.dsjson: line 1: _label_probability is 0, want"},
+		{json(strings.Replace(events, `Index":1`, `Index":2`, 1)), logged.Format{}, "a.dsjson: line 1: _labelIndex or _label_Action is 2, want one of 2"},
+		{json("{}\n"), logged.Format{}, "a.dsjson: 1 events without"},
+		{obd(items, shown), logged.Format{}, "[item_feature_0 item_feature_1=x item_feature_1=y item_id=0 item_id=1 position=1 position=3 user-item_affinity user_feature_0=u user_feature_0=v] 2 " +
+			"[{7  [-0.5 1 0 1 0 0 1 0 1 0 0.25 0 1 0 1 0 1 2 1 0] 1 1 0.5 0} {8  [-0.5 1 0 1 0 1 0 1 0 1 0.25 0 1 0 1 1 0 0 0 1] 0 0 0.25 0}] []"},
+		{obd(items, shown+"9,2019-11-25,0,1,0,0.2"), logged.Format{}, `[the last decision is left out: line 4: the record ["9"`},
+		{obd(items, strings.Replace(shown, "24,1,3", "24,2,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "2" is not an item of item_context.csv`},
+		{obd(strings.Replace(items, "0,0,-", "0,1,-", 1), shown), logged.Format{}, `item_context.csv: line 2, column "item_id": "1" is not the next item, 0`},
+		{obd(strings.Replace(items, "item_id", "id", 1), shown), logged.Format{}, `column "item_id": it is missing`},
+		{obd(items, shown[:strings.Index(shown, "\n")+1]), logged.Format{}, "shoes: there are no decisions"},
+	} {
+		path := write(t, slices.DeleteFunc(slices.Clone(c.files), func(s string) bool { return s == "" })...)
+		if len(c.files) == 2 {
+			path = filepath.Join(path, c.files[0])
+		}
+		log, err := logged.ReadFile(path, c.f)
+		got := fmt.Sprint(err)
+		if err == nil {
+			var decisions []string
+			for _, d := range log.Decisions {
+				decisions = append(decisions, fmt.Sprint("{", d.ID, " ", d.User, " ", log.Contexts(d), " ", d.Chosen, " ", d.Reward, " ", d.Propensity, " ", d.SamplingWeight, "}"))
+			}
+			got = fmt.Sprint(log.Features, " ", log.Candidates, " ", decisions, " ", log.Warnings)
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%q: got %s, want %s", c.files, got, c.want)
+		}
+	}
+}
+
+// A decision with the sampling weight 3 is three of them.
+func TestSamplingWeights(t *testing.T) {
+	log := table([]float64{1, 0, 3, 2}, []float64{0.5, 0.25, 0.25, 1}, "")
+	three := *log
+	three.Decisions = slices.Clone(log.Decisions)
+	three.Decisions[2].SamplingWeight = 3
+	log.Decisions = append(log.Decisions, log.Decisions[2], log.Decisions[2])
+	for _, k := range []logged.Estimator{logged.IPW, logged.SNIPW, logged.DR, logged.SNDR, logged.ClippedIPW.With(2)} {
+		var got [2]float64
+		for i, l := range []*logged.Log{log, &three} {
+			e := evaluate(t, l, &fixed{p: []float64{0.75, 0.25}}, 1)
+			for _, d := range l.Decisions {
+				e.Model = append(e.Model, []float64{float64(d.Reward) / 2, 1})
+			}
+			got[i] = e.Estimate(k).Mean
+		}
+		near(t, k.Name, got[1], got[0])
+	}
+	near(t, "the log's mean", three.Mean().Mean, log.Mean().Mean)
+}
