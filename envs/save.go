@@ -48,27 +48,37 @@ func ReadState(r io.Reader, declaration Algorithm, spec Spec, runs int, state an
 			err = fmt.Errorf("envs: loading a policy: %w", err)
 		}
 	}()
-	file, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	body, ok := bytes.CutPrefix(file, []byte(stateMagic))
-	if !ok {
-		return errors.New("the file is no saved policy of this version")
-	}
-	if len(body) < sha256.Size || sha256.Sum256(body[sha256.Size:]) != [sha256.Size]byte(body) {
-		return errors.New("the file is damaged")
-	}
-	decoder := gob.NewDecoder(bytes.NewReader(body[sha256.Size:]))
-	var header string
-	want, err := stateHeader(declaration, spec, runs)
-	if err = errors.Join(err, decoder.Decode(&header)); err != nil {
+	header, decoder, err := openState(r)
+	want, err2 := stateHeader(declaration, spec, runs)
+	if err = errors.Join(err, err2); err != nil {
 		return err
 	}
 	if header != want {
 		return fmt.Errorf("the file has %s, want %s", header, want)
 	}
 	return decoder.Decode(state)
+}
+
+// SavedAs says what made the policy in a file: its declaration as type and JSON, runs and shape.
+func SavedAs(r io.Reader) (string, error) {
+	header, _, err := openState(r)
+	return header, err
+}
+
+func openState(r io.Reader) (header string, decoder *gob.Decoder, err error) {
+	file, err := io.ReadAll(r)
+	if err != nil {
+		return "", nil, err
+	}
+	body, ok := bytes.CutPrefix(file, []byte(stateMagic))
+	if !ok {
+		return "", nil, errors.New("the file is no saved policy of this version")
+	}
+	if len(body) < sha256.Size || sha256.Sum256(body[sha256.Size:]) != [sha256.Size]byte(body) {
+		return "", nil, errors.New("the file is damaged")
+	}
+	decoder = gob.NewDecoder(bytes.NewReader(body[sha256.Size:]))
+	return header, decoder, decoder.Decode(&header)
 }
 
 func stateHeader(declaration Algorithm, spec Spec, runs int) (string, error) {

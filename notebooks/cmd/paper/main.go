@@ -142,7 +142,7 @@ func (p *program) commands() *cobra.Command {
 		Use: "kernel install", Short: "Declare the notebooks' kernel gonb, for this user, to Jupyter and editors",
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"install"}, RunE: p.installKernel,
 	}
-	root.AddCommand(append(commands, p.labCommand(), kernel, p.statusCommand(), p.cancelCommand())...)
+	root.AddCommand(append(append(commands, p.logCommands()...), p.labCommand(), kernel, p.statusCommand(), p.cancelCommand())...)
 	return root
 }
 

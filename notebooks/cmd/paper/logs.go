@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/contextrec/contextrec/baselines"
+	"github.com/contextrec/contextrec/baselines/neural"
+	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/logged"
+	"github.com/contextrec/contextrec/envs/sim"
+	"github.com/contextrec/contextrec/notebooks/figure"
+	"github.com/contextrec/contextrec/pgcr"
+)
+
+// learners are the algorithms of train, and those whose policies evaluate reads, with any settings.
+var learners = map[string]envs.Algorithm{
+	"pgcr": pgcr.Config{}, "vanilla": neural.VanillaPG{}, "greedy": neural.Greedy{}, "epsilon-greedy": neural.EpsilonGreedy{},
+	"lin-ucb": baselines.LinUCB{Alpha: 0.1, Intercept: true}, "glm-ucb": baselines.GLMUCB{Alpha: 0.1},
+	"thompson": baselines.LinearThompson{Scale: 0.1}, "logistic-thompson": baselines.LogisticThompson{Scale: 0.1}, "random": baselines.Random{},
+}
+
+// objectives are what train maximises in many passes; "pass" is one pass, as if the log's choices were
+// the algorithm's.
+var objectives = map[string]logged.Learning{
+	"pass": {}, "ips": {}, "snips": {Shift: true}, "dr": {Model: logged.Ridge(1)}, "dm": {Model: logged.Ridge(1), Direct: true}, "likelihood": {Likelihood: true},
+}
+
+// logCommands are evaluate and train.
+func (p *program) logCommands() []*cobra.Command {
+	var columns, file, algorithm, objective string
+	var crossed bool
+	command := func(use, short string, run func(ctx context.Context, log *logged.Log) error) *cobra.Command {
+		c := &cobra.Command{Use: use + " LOG", Short: short, Args: cobra.ExactArgs(1)}
+		c.Flags().StringVar(&columns, "columns", "{}", `what the columns of a CSV file are, as JSON of logged.Format: {"Reward":"click","Categories":["colour"]}`)
+		c.Flags().BoolVar(&crossed, "crossed", false, "add products of the users' features and the items'")
+		c.Flags().StringVar(&file, "policy", "policy", "file of the policy, as Save writes it; FILE.features has the names of its features")
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			var f logged.Format
+			if err := json.Unmarshal([]byte(columns), &f); err != nil {
+				return fmt.Errorf("-columns is %s: %w", columns, err)
+			}
+			log, err := logged.ReadFile(args[0], f)
+			if err != nil {
+				return err
+			}
+			if crossed {
+				log = log.Crossed()
+			}
+			for _, w := range append(log.Warnings, log.Check()...) {
+				fmt.Fprintln(p.stdout, "warning:", w)
+			}
+			return run(cmd.Context(), log)
+		}
+		return c
+	}
+	evaluate := command("evaluate", "Estimate from a log what a saved policy would earn, which has not learned from it", func(ctx context.Context, log *logged.Log) error {
+		policy, runs, err := loadPolicy(file, log)
+		if err != nil {
+			return err
+		}
+		return p.estimate(ctx, log, policy, runs)
+	})
+	train := command("train", "Learn a policy from the first half of a log, save it, and estimate from the second half what it would earn", func(ctx context.Context, log *logged.Log) error {
+		learner, known := learners[algorithm]
+		learning, known2 := objectives[objective]
+		if !known || !known2 {
+			return fmt.Errorf("-algorithm is %q and -objective %q: %s train -h names them", algorithm, objective, self)
+		}
+		learn := learning.Train
+		if objective == "pass" {
+			learn = logged.Train
+		}
+		first, rest := log.Split(0.5)
+		policy, err := learn(ctx, first, learner, []uint64{1})
+		if err != nil {
+			return err
+		}
+		var saved bytes.Buffer
+		features := []byte(strings.Join(log.Features, "\n"))
+		err = errors.Join(policy.(envs.Saver).Save(&saved), sim.WriteFile(file, saved.Bytes()), sim.WriteFile(file+".features", features), p.estimate(ctx, rest, policy, 1))
+		if err == nil {
+			p.next(fmt.Sprintf("evaluate ANOTHER-LOG -policy %q", file))
+		}
+		return err
+	})
+	train.Flags().StringVar(&algorithm, "algorithm", "pgcr", strings.Join(slices.Sorted(maps.Keys(learners)), ", "))
+	train.Flags().StringVar(&objective, "objective", "pass", strings.Join(slices.Sorted(maps.Keys(objectives)), ", ")+"; all but pass are for pgcr")
+	return []*cobra.Command{evaluate, train}
+}
+
+// loadPolicy makes the policy that a file has. The log takes its number of candidates.
+func loadPolicy(file string, log *logged.Log) (policy envs.Policy, runs int, err error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	header, err := envs.SavedAs(bytes.NewReader(data))
+	var candidates int
+	kind, rest, _ := strings.Cut(header, " ")
+	at := strings.LastIndex(rest, "} of ") + 1
+	if _, err2 := fmt.Sscanf(rest[at:], " of %d runs with %d candidates", &runs, &candidates); err == nil {
+		err = err2
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", file, err)
+	}
+	if features, err := os.ReadFile(file + ".features"); err == nil && string(features) != strings.Join(log.Features, "\n") {
+		return nil, 0, fmt.Errorf("the log has the features %.300q, and the policy %.300q: names have the same features in all logs with Hash in -columns", log.Features, strings.Split(string(features), "\n"))
+	}
+	for _, a := range learners {
+		if declared := reflect.New(reflect.TypeOf(a)); kind == fmt.Sprintf("%T", a) {
+			log.Candidates = max(log.Candidates, candidates)
+			err := json.Unmarshal([]byte(rest[:at]), declared.Interface())
+			if err == nil {
+				policy, err = declared.Elem().Interface().(envs.Algorithm).New(log.Spec(), make([]uint64, runs))
+			}
+			if err == nil {
+				err = policy.(envs.Saver).Load(bytes.NewReader(data))
+			}
+			return policy, runs, err
+		}
+	}
+	return nil, 0, fmt.Errorf("%s has %s, which train does not know", file, kind)
+}
+
+// estimate prints and draws what a policy would earn.
+func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Policy, runs int) error {
+	e, err := logged.Evaluate(ctx, log, policy, runs)
+	if err == nil {
+		e.Model, err = log.CrossFit(ctx, logged.Ridge(1))
+	}
+	if err != nil {
+		return err
+	}
+	number := func(x logged.Estimate) string { return fmt.Sprintf("%.4g [%.4g, %.4g]", x.Mean, x.Low, x.High) }
+	var rows [][]string
+	var labels []string
+	var bars figure.Series
+	add := func(name string, drawn bool, x logged.Estimate) {
+		less := x.Minus(log.Mean())
+		rows = append(rows, []string{name, number(x), number(less), fmt.Sprintf("%.0f", x.Effective)})
+		if math.IsInf(less.High, 1) { // as of the log itself
+			rows[len(rows)-1][2] = ""
+		}
+		if drawn && !math.IsInf(x.High-x.Low, 0) {
+			labels, bars.Y = append(labels, name), append(bars.Y, x.Mean)
+			bars.Error = append(bars.Error, max(x.High-x.Mean, x.Mean-x.Low)) // the longer side
+		}
+	}
+	add("the log", true, log.Mean())
+	for _, k := range logged.Estimators() {
+		if x := e.Estimate(k); !math.IsNaN(x.Mean) {
+			add(k.Name, k.Grid == nil, x) // there is no room for all
+		}
+	}
+	p.print([]string{"by", "reward a decision [95 % interval]", "less the log's", "effective decisions"}, rows)
+	d := e.Diagnose()
+	fmt.Fprintf(p.stdout, "The mean weight is %v, and 1 is expected. The largest is %.3g. 1 %% of the decisions have %.0f %% of the weighted rewards.\n", d.MeanWeight, d.Largest, 100*d.Top)
+	for _, w := range d.Warnings {
+		fmt.Fprintln(p.stdout, "warning:", w)
+	}
+	return p.save("estimates")(figure.Bars(labels, []figure.Series{bars}, figure.Axes{Y: "reward a decision"}, figure.Options{}))
+}
