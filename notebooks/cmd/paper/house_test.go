@@ -24,18 +24,19 @@ import (
 // and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
 // prints progress. cmd/paper plays on devices, draws and runs by flags, exports streams (63), and
-// writes tables in three formats. logged
-// has eleven estimators with their sources, four models, diagnostics, marginal
-// weights and the learning of estimates, for which pgcr has Improve (61).
+// writes tables in three formats, and learns and judges from logs (175), for which
+// envs says what made a saved policy (10). logged has readers of three formats (540),
+// eleven estimators with their sources, three models, diagnostics, marginal weights and
+// the learning of estimates, for which pgcr has Improve (61).
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (170), statistics across problems (150) and three studies (153).
 var budgets = map[string]int{
-	"envs":                902,  // 750 planned
+	"envs":                912,  // 750 planned
 	"envs/envtest":        704,  // 550 planned
 	"envs/sim":            1124, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1791,
-	"envs/logged":         1626, // 900 planned
+	"envs/logged":         1882, // 900 planned
 	"pgcr":                1458, // 1,200 planned
 	"pgcr/ondevice":       874,
 	"baselines":           905,
@@ -186,8 +187,8 @@ var words string
 var bannedWords = regexp.MustCompile(`(?i)\b(` + strings.Join(strings.Fields(strings.ReplaceAll(words, " ", `\x20`)), "|") + `)\b`)
 
 // A slope is the log-log slope of a curve, in results and figures; what is
-// differentiated has a gradient.
-var bannedSlope = regexp.MustCompile(`(?i)\bslopes?\b`)
+// differentiated has a gradient. SLOPE is the name of a method.
+var bannedSlope = regexp.MustCompile(`\b[Ss]lopes?\b`)
 
 func TestWords(t *testing.T) {
 	root, files := repositoryFiles(t)
