@@ -55,11 +55,13 @@ func statusOf(out string) (s submit.Status) {
 	return s
 }
 
+var timed = regexp.MustCompile(`(?m)^[0-9.]+ s$`)
+
 var submitted = regexp.MustCompile(`submitted (\d+)`)
 
 // results are the result files by their names.
 func results(t *testing.T, out string) map[string]string {
-	files, _ := filepath.Glob(filepath.Join(out, "results", "toy-linear", "*.csv"))
+	files, _ := filepath.Glob(filepath.Join(out, "results", "*", "*.csv"))
 	all := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -71,8 +73,8 @@ func results(t *testing.T, out string) map[string]string {
 	return all
 }
 
-// A study of 1,000 runs loses a task, is cancelled in the middle, and is submitted again,
-// twice at the same time, with 64 tasks and with 10.
+// A search of 1,120 runs loses a task, is cancelled in the middle, and is submitted again, twice at
+// the same time. Then its finals are. All files and the table are those of one process.
 func TestSlurm(t *testing.T) {
 	if !*onSlurm {
 		t.Skip("there is no Slurm: .ci/slurm go test ./notebooks/submit -slurm has one")
@@ -81,9 +83,20 @@ func TestSlurm(t *testing.T) {
 	alone, out, paper, other := filepath.Join(dir, "alone"), filepath.Join(dir, "it's 100%"), filepath.Join(dir, "paper"), filepath.Join(dir, "other")
 	run(t, "go", "build", "-o", paper, "./notebooks/cmd/paper")
 	run(t, "go", "build", "-ldflags=-s", "-o", other, "./notebooks/cmd/paper")
-	study := strings.Fields("toy-linear -scale 0.005 -runs 125 -out")
-	run(t, append(append([]string{paper, "run"}, study...), alone)...)
+	study := strings.Fields("tuning-toy-linear -scale 0.0025 -runs 5 -out")
+	table := func(out string) string {
+		_, rows, _ := strings.Cut(run(t, append(append([]string{paper, "run"}, study...), out)...), "best setting")
+		rows, _, found := strings.Cut(rows, "The results are in")
+		if !found || strings.Count(rows, "\n") < 8 {
+			t.Errorf("no table: %s", rows)
+		}
+		return timed.ReplaceAllString(rows, "")
+	}
+	want := table(alone)
 	submitting := append(append(append([]string{paper, "submit", "-to", "slurm"}, study...), out), "--", "--time=30")
+	with := func(tasks string) []string {
+		return append(submitting[:len(submitting)-2:len(submitting)-2], "-tasks", tasks, "--", "--time=30")
+	}
 
 	id := submitted.FindStringSubmatch(run(t, submitting...))[1]
 	until(t, "a task is killed", func() bool {
@@ -102,26 +115,33 @@ func TestSlurm(t *testing.T) {
 	until(t, "runs are finished", func() bool { return statusOf(out).Finished >= 100 })
 	run(t, paper, "cancel", id)
 	until(t, "the job is cancelled", idle(t))
-	if s := statusOf(out); s.Runs != 1000 || s.Finished < 100 || s.Finished == s.Runs {
+	if s := statusOf(out); s.Runs != 1120 || s.Finished < 100 || s.Finished == s.Runs {
 		t.Errorf("the job was not stopped in the middle: %v", s)
 	}
 	if text, err := attempt(append([]string{other}, submitting[1:]...)...); err == nil || !strings.Contains(text, "another build") {
 		t.Errorf("another build: %v, %s", err, text)
 	}
-	run(t, submitting...)
-	run(t, append(submitting[:len(submitting)-2:len(submitting)-2], "-tasks", "10", "--", "--time=30")...)
+	run(t, with("10")...)
+	run(t, with("7")...)
 	until(t, "both jobs have ended", idle(t))
-	if s := statusOf(out); s.Finished != 1000 || s.Underway != 0 {
+	if s := statusOf(out); s.Finished != 1120 || s.Underway != 0 {
 		t.Errorf("at the end: %v", s)
 	}
-	want, have := results(t, alone), results(t, out)
-	for name, text := range want {
+	if text := run(t, with("8")...); !strings.Contains(text, "this is finals-tuning-toy-linear") {
+		t.Error(text)
+	}
+	until(t, "the finals have ended", idle(t))
+	files, have := results(t, alone), results(t, out)
+	for name, text := range files {
 		if have[name] != text {
 			t.Errorf("%s is another file", name)
 		}
 	}
-	if len(want) != 8 || len(have) != 8 {
-		t.Errorf("%d and %d results, want 8", len(want), len(have))
+	if len(files) != 224+28 || len(have) != len(files) {
+		t.Errorf("%d and %d results, want 252", len(files), len(have))
+	}
+	if have := table(out); have != want {
+		t.Errorf("the table is\n%s, that of one process\n%s", have, want)
 	}
 	if parts, _ := filepath.Glob(filepath.Join(out, "results", "*", "*.parts")); parts != nil {
 		t.Errorf("parts stay: %v", parts)

@@ -5,7 +5,9 @@
 // by submitting again, even while the first job runs. The results are the same files, byte
 // for byte, as those of one process. Tasks of another build than the one that has begun are
 // refused until all is finished. A folder beside the results, which ends in .job, has the
-// program, its logs, and how far the tasks are.
+// program, its logs, and how far the tasks are. A search for settings (paper submit tuning-NAME) is
+// two jobs: submitting again when the first round is finished has the finals played, and paper run
+// tuning-NAME then prints the table.
 //
 // Slurm: the store is in a folder that all nodes have, at the same path. The job starts after two
 // tasks that look for it there, and never if one does not find it. Tasks run a copy of the program:

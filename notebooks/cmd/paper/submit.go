@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,10 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 	if p.data != "" {
 		args = append(args, "-data", p.data)
 	}
+	search := strings.HasPrefix(name, tuning)
+	if search {
+		e = p.round(e)
+	}
 	if show {
 		text, err := job.Text(p.out, e, args)
 		fmt.Fprint(p.stdout, text)
@@ -67,6 +72,11 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 		return err
 	}
 	fmt.Fprintln(p.stdout, said)
+	if search {
+		fmt.Fprintf(p.stdout, "this is %s; a search has two rounds: submit again when the first is finished\n", e.Name)
+		p.next("status -watch", fmt.Sprintf("run %s -scale %v", name, scale))
+		return nil
+	}
 	p.next("status -watch", "table")
 	return nil
 }
