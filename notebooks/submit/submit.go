@@ -1,24 +1,22 @@
 // Package submit has an experiment played by a cluster, Slurm or Kubernetes.
 //
-// A job is a number of equal tasks with one store, each a shard of the experiment. A task
-// keeps every run that it has finished. Whatever becomes of it, what is missing is played
-// by submitting again, even while the first job runs. The results are the same files, byte
-// for byte, as those of one process. Tasks of another build than the one that has begun are
-// refused until all is finished. A folder beside the results, which ends in .job, has the
-// program, its logs, and how far the tasks are. A search for settings (paper submit tuning-NAME) is
-// two jobs: submitting again when the first round is finished has the finals played, and paper run
-// tuning-NAME then prints the table.
+// A job is a number of equal tasks with one store, each a shard of the experiment. A task keeps every
+// run that it has finished. Whatever becomes of it, what is missing is played by submitting again,
+// even while the first job runs. The results are the same files, byte for byte, as those of one
+// process. Tasks of another build than the one that has begun are refused until all is finished. A
+// folder beside the results, which ends in .job, has the program, its logs, and how far the tasks are.
+// A search for settings (paper submit tuning-NAME) is two jobs: submitting again when the first round
+// is finished has the finals played, and paper run tuning-NAME then prints the table.
 //
 // Slurm: the store is in a folder that all nodes have, at the same path. The job starts after two
 // tasks that look for it there, and never if one does not find it. Tasks run a copy of the program:
-// changing the code meanwhile changes nothing. Arguments for sbatch say what a task may use: --partition=cpu --time=2:00:00
-// --cpus-per-task=4, and --array=1-64%8 for 8 of 64 tasks at a time. A task that comes to its time
-// limit is queued again.
+// changing the code meanwhile changes nothing. Arguments for sbatch say what a task may use:
+// --partition=cpu --time=2:00:00 --cpus-per-task=4, and --array=1-64%8 for 8 of 64 tasks at a time. A
+// task that comes to its time limit is queued again.
 //
-// Kubernetes, 1.29 or later: the store is on a volume claim that many nodes may mount
-// (ReadWriteMany), /results in the containers. The program is the image's, such as that of
-// docker/Dockerfile. Arguments for kubectl say where: --namespace=research. A task that
-// fails is tried three times more.
+// Kubernetes, 1.29 or later: the store is on a volume claim that many nodes may mount (ReadWriteMany),
+// /results in the containers. The program is the image's, such as that of docker/Dockerfile. Arguments
+// for kubectl say where: --namespace=research. A task that fails is tried three times more.
 package submit
 
 import (

@@ -144,14 +144,11 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 		sections = append(sections, section{e.Name, func() error {
 			results, err := p.play(cmd.Context(), scaled)
 			search := strings.HasPrefix(e.Name, tuning)
-			if search && submit.InTask() { // of a job for one round
-				if errors.Is(err, submit.ErrOtherJob) {
-					_, err = p.play(cmd.Context(), p.round(scaled))
-				}
-				return err
-			}
 			switch {
-			case len(results) < len(e.Entries):
+			case search && errors.Is(err, submit.ErrOtherJob): // a task of the finals
+				_, err = p.play(cmd.Context(), p.round(scaled))
+				return err
+			case len(results) < len(e.Entries) || search && submit.InTask():
 				return err
 			case !search:
 				figures += " " + e.Name

@@ -153,6 +153,29 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// A search is submitted twice: its first round, and when that is stored, its finals.
+func TestSubmitSearch(t *testing.T) {
+	out := t.TempDir()
+	line := "tuning-toy-linear -runs 1 -scale 0.0005 -out " + out
+	t.Setenv("PAPER_TASKS", "1")
+	t.Setenv("JOB_COMPLETION_INDEX", "0")
+	for i, folder := range []string{"tuning-toy-linear", "finals-tuning-toy-linear"} {
+		t.Setenv("PAPER_JOB", "")
+		_, batch, _ := typed(t.Context(), strings.Fields("submit -to slurm -print "+line)...)
+		_, job, _ := strings.Cut(batch, "PAPER_JOB=")
+		job, _, _ = strings.Cut(job, " ")
+		t.Setenv("PAPER_JOB", job)
+		if status, stdout, stderr := typed(t.Context(), strings.Fields("run "+line)...); status != 0 {
+			t.Fatalf("task of job %q: status %d\n%s%s", job, status, stdout, stderr)
+		}
+		files, _ := filepath.Glob(filepath.Join(out, "results", "*", "*.csv"))
+		here, _ := filepath.Glob(filepath.Join(out, "results", folder, "*.csv"))
+		if want := []int{224, 28}[i]; len(here) != want || len(files) != 224+28*i {
+			t.Errorf("%s: %d of %d results", folder, len(here), len(files))
+		}
+	}
+}
+
 // A notebook that was executed with the same sources in the same setting is not executed again.
 func TestFreshNotebooks(t *testing.T) {
 	root := t.TempDir()

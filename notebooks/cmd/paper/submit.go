@@ -58,9 +58,9 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 	if p.data != "" {
 		args = append(args, "-data", p.data)
 	}
-	search := strings.HasPrefix(name, tuning)
-	if search {
-		e = p.round(e)
+	after := "table"
+	if strings.HasPrefix(name, tuning) {
+		e, after = p.round(e), fmt.Sprintf("run %s -scale %v", name, scale)
 	}
 	if show {
 		text, err := job.Text(p.out, e, args)
@@ -72,12 +72,10 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 		return err
 	}
 	fmt.Fprintln(p.stdout, said)
-	if search {
-		fmt.Fprintf(p.stdout, "this is %s; a search has two rounds: submit again when the first is finished\n", e.Name)
-		p.next("status -watch", fmt.Sprintf("run %s -scale %v", name, scale))
-		return nil
+	if strings.HasPrefix(e.Name, tuning) {
+		fmt.Fprintln(p.stdout, "this is the first round: when it is finished, the same command submits the finals")
 	}
-	p.next("status -watch", "table")
+	p.next("status -watch", after)
 	return nil
 }
 
