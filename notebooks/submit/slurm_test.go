@@ -121,9 +121,13 @@ func TestSlurm(t *testing.T) {
 	if text, err := attempt(append([]string{other}, submitting[1:]...)...); err == nil || !strings.Contains(text, "another build") {
 		t.Errorf("another build: %v, %s", err, text)
 	}
-	run(t, with("10")...)
-	run(t, with("7")...)
+	both := submitted.FindAllStringSubmatch(run(t, with("10")...)+run(t, with("7")...), -1)
 	until(t, "both jobs have ended", idle(t))
+	for _, job := range both {
+		if logs, _ := filepath.Glob(filepath.Join(out, "results", "*", "*.job", job[1]+"_*.log")); logs == nil {
+			t.Errorf("job %s has not started", job[1])
+		}
+	}
 	if s := statusOf(out); s.Finished != 1120 || s.Underway != 0 {
 		t.Errorf("at the end: %v", s)
 	}

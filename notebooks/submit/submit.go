@@ -176,7 +176,7 @@ func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []st
 	if err := cmp.Or(sim.WriteFile(unseen+"/1", nil), sim.WriteFile(unseen+"/2", nil)); err != nil {
 		return "", err
 	}
-	look := fmt.Sprintf("#!/bin/sh\ntest -x %s && rm %s/$SLURM_ARRAY_TASK_ID\n", shellWord(d.copied), shellWord(unseen))
+	look := fmt.Sprintf("#!/bin/sh\ntest -x %s && rm -f %s/$SLURM_ARRAY_TASK_ID\n", shellWord(d.copied), shellWord(unseen))
 	id, err := call(ctx, look, append(append([]string{"sbatch", "--parsable"}, j.Args...), "--array=1-2", "--time=5", "--output=/dev/null"))
 	if err == nil {
 		id, _, _ = strings.Cut(id, ";") // the name of a cluster may follow
