@@ -35,6 +35,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/contextrec/contextrec/envs/sim"
 )
@@ -165,7 +166,7 @@ func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []st
 		}
 	}
 	if err != nil {
-		return "", err
+		return "", roomy(err)
 	}
 	if j.To == "kubernetes" {
 		name, err := call(ctx, text, append([]string{"kubectl", "apply", "-o", "name", "-f", "-"}, j.Args...))
@@ -197,6 +198,14 @@ func Cancel(ctx context.Context, name string, args []string) error {
 		command = []string{"scancel", name}
 	}
 	_, err := call(ctx, "", append(command, args...))
+	return err
+}
+
+// roomy says what to do about a full disk.
+func roomy(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: make room and submit again; what is finished is kept", err)
+	}
 	return err
 }
 

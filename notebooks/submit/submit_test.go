@@ -2,6 +2,7 @@ package submit_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +23,18 @@ import (
 var experiment = sim.Experiment{
 	Name: "toy-linear", Problem: envs.Linear{}, Runs: 3, Steps: 20,
 	Entries: []sim.Entry{{Name: "random", Algorithm: baselines.Random{}}, {Name: "Lin-UCB", Algorithm: baselines.LinUCB{}}},
+}
+
+// TestMain also is a task, in a process that is given a folder.
+func TestMain(m *testing.M) {
+	if out := os.Getenv("SUBMIT_TEST_OUT"); out != "" {
+		if _, err := submit.Run(context.Background(), out, experiment, sim.Options{}); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
 }
 
 // job is the name of the experiment's job, by which its tasks know it.
@@ -188,5 +201,19 @@ func TestStatus(t *testing.T) {
 	err := errors.Join(os.Remove(filepath.Join(folder, "unseen/1")), os.Remove(filepath.Join(folder, "unseen/2")), os.Chtimes(filepath.Join(folder, "task-3"), time.Time{}, time.Unix(0, 0)))
 	if s, want := statusOf(out).String(), none+"3 under way, 3 missing; logs are in "+folder+"; 1m30s left for those under way"; err != nil || s != want {
 		t.Errorf("%v, %s, want %s", err, s, want)
+	}
+}
+
+// A full disk stops a task with an advice.
+func TestFullDisk(t *testing.T) {
+	out := t.TempDir()
+	task := exec.Command("unshare", "-rm", "sh", "-c", `mount -t tmpfs -o size=8k none "$0" && exec "$1"`, out, os.Args[0])
+	task.Env = append(os.Environ(), "SUBMIT_TEST_OUT="+out, "PAPER_JOB="+job(t, experiment), "PAPER_TASKS=1", "JOB_COMPLETION_INDEX=0")
+	text, err := task.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || strings.Contains(string(text), "unshare:") || strings.Contains(string(text), "mount:") {
+		t.Skipf("no small disk can be had: %v %s", err, text)
+	}
+	if !strings.Contains(string(text), "make room and submit again") {
+		t.Errorf("%v, %s", err, text)
 	}
 }

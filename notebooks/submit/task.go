@@ -39,7 +39,7 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 		err = d.begin()
 	}
 	if err != nil {
-		return nil, err
+		return nil, roomy(err)
 	}
 	opt.Shard++
 	file, told, show := filepath.Join(d.dir, fmt.Sprint("task-", opt.Shard)), time.Time{}, opt.Progress
@@ -54,7 +54,8 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 			sim.WriteFile(file, []byte(text)) // where this is an error, writing results is too
 		}
 	}
-	return e.Run(ctx, store, opt)
+	results, err := e.Run(ctx, store, opt)
+	return results, roomy(err)
 }
 
 // A task tells how many runs it still has to finish, and the seconds that this takes; 0: not

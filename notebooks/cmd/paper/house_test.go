@@ -45,13 +45,13 @@ var budgets = map[string]int{
 	"notebooks/figure":    868,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
 	"notebooks/cmd/paper": 1383, // 900 planned
-	"notebooks/submit":    358,  // 350 planned
+	"notebooks/submit":    369,  // 350 planned
 	"notebooks/kernel":    603,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_689 // of all Go without tests; 15,000 planned
+	mostLines       = 15_700 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
