@@ -135,13 +135,13 @@ func TestOpenBanditLearning(t *testing.T) {
 		{"DM", logged.Learning{Model: model, Direct: true}, .7940},
 		{"likelihood", logged.Learning{Likelihood: true}, 0},
 	} {
-		began, best, chosen, algorithm := time.Now(), 0.0, c.s, pgcr.Config{}
+		began, best, chosen, algorithm := time.Now(), 0.0, c.s, pgcr.Config{InitScale: 1}
 		for _, rate := range []float64{0.003, 0.01, 0.03} {
 			for _, greedy := range []bool{false, true} {
 				value, s := 0.0, c.s
 				s.Batch, s.Epochs, s.Greedy = 256, 20, greedy
 				for _, h := range halves {
-					e := evaluate(t, h[1], learn(t, s, h[0], pgcr.Config{ActorRate: rate}, 1, 2), 2)
+					e := evaluate(t, h[1], learn(t, s, h[0], pgcr.Config{ActorRate: rate, InitScale: 1}, 1, 2), 2)
 					if e.Model, err = h[1].CrossFit(context.Background(), model); err != nil {
 						t.Fatal(err)
 					}
