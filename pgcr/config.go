@@ -40,7 +40,7 @@ type Config struct {
 // Paper returns the paper's setting: the update as it is published, p̂ in (23) included. The paper
 // states networks and batches (section 6.2); the learning rates, which it does not, are 0.01.
 func Paper() Config {
-	return Config{ActorRate: 0.01, CriticRate: 0.01, InitScale: 1, UpdatesPerStep: 1, WeightedCritic: true}
+	return Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, InitScale: 1, BatchSize: 64, UpdatesPerStep: 1, WeightedCritic: true}
 }
 
 // OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets are those that were

@@ -260,8 +260,10 @@ func TestVarianceOfTheActorsUpdate(t *testing.T) {
 	}
 	const runs, draws = 40, 250
 	variance := func(resamples int) float64 {
-		g := play(t, pgcr.Config{Resamples: resamples, ActorRate: 1e-9, CriticRate: 1e-9}, envs.Linear{}, seeds(1, runs))
-		one := play(t, pgcr.Config{}, envs.Linear{}, seeds(99, 1)) // lends its parameters to all runs
+		still := pgcr.Paper()
+		still.Resamples, still.ActorRate, still.CriticRate = resamples, 1e-9, 1e-9
+		g := play(t, still, envs.Linear{}, seeds(1, runs))
+		one := play(t, pgcr.Paper(), envs.Linear{}, seeds(99, 1)) // lends its parameters to all runs
 		one.steps(1000)
 		a1, c1 := one.values()
 		for _, values := range [][][]float32{a1, c1} {

@@ -104,8 +104,8 @@ func TestPairs(t *testing.T) {
 	if want := "PGCR - GLM-UCB: -10.0 [-12.6, -7.4], lower in 4 of 4 runs"; !strings.HasSuffix(c.Parts[0].Evidence, want) {
 		t.Errorf("the evidence is %q, want %q at its end", c.Parts[0].Evidence, want)
 	}
-	c = judge(t, 9, "partly run", nil, pgcr, plain(e, "vanilla PG", 30, 40, 50, 7000))
-	if want := "toy-mixed: PGCR 250, vanilla PG 1780 (median 45); "; !strings.HasPrefix(c.Parts[2].Evidence, want) {
+	c = judge(t, 9, "partly run", nil, plain(e, "PGCR, ours", 100, 200, 300, 400), plain(e, "vanilla PG", 30, 40, 50, 7000))
+	if want := "toy-mixed: PGCR, ours 250, vanilla PG 1780 (median 45); "; !strings.HasPrefix(c.Parts[2].Evidence, want) {
 		t.Errorf("the evidence is %q, want %q", c.Parts[2].Evidence, want)
 	}
 }

@@ -18,8 +18,8 @@ func Example() {
 	experiment := sim.Experiment{
 		Name: "first", Problem: envs.Linear{}, Runs: 5, Steps: 1000, Seed: 1,
 		Entries: []sim.Entry{
-			{Name: "PGCR", Algorithm: pgcr.Config{ActorRate: 0.01, CriticRate: 0.01}},
-			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
+			{Name: "PGCR", Algorithm: pgcr.Config{}},
+			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{}},
 		},
 	}
 	results, err := experiment.Run(context.Background(), sim.Store{Dir: "results"}, sim.Options{})

@@ -74,7 +74,7 @@ func TestOneExperiment(t *testing.T) {
 	step("next: "+self+" plot toy-linear -out \""+out, "run", "toy-linear", "-scale", "0.0005")
 	step("10 steps", "list")
 	step("100 % was stored", "run", "toy-linear", "-scale", "0.0005")
-	step("of 8 algorithms\n  ", "run", "toy-linear", "-scale", "0.0005", "-fresh")
+	step("of 9 algorithms\n  ", "run", "toy-linear", "-scale", "0.0005", "-fresh")
 	step("toy-linear-loglog.png", "plot", "toy-linear")
 	step("toy-linear.svg", "plot", "toy-linear", "-format", "svg", "-width", "4", "-only", "PGCR", "-only", "random")
 	step("linear", "table")
