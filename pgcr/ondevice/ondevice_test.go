@@ -40,7 +40,7 @@ func TestXLADecisions(t *testing.T) {
 	one := pgcr.Config{Hidden: []int{6}, BatchSize: 16, ActorRate: rate, CriticRate: rate}
 	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, UpdatesPerStep: 2, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
 	own := pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300, ActorRate: rate, CriticRate: rate}
-	settings := neural.Settings{Hidden: []int{4}, Rate: rate, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
+	settings := neural.Settings{Hidden: []int{4}, Rate: rate, InitScale: 1, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
 	value := ondevice.Value{Hidden: []int{4}, Rate: rate, InitScale: 1, BatchSize: 16, Capacity: 300, UpdateEvery: 1, UpdatesPerStep: 2}
 	exploring := value
 	exploring.Epsilon = .1
@@ -53,7 +53,7 @@ func TestXLADecisions(t *testing.T) {
 		"one layer":      {one, ondevice.PGCR(one), envs.Linear{Dim: 8}, 2000},
 		"two layers":     {two, ondevice.PGCR(two), envs.Mixed{Dim: 8}, 600},
 		"own sets":       {own, ondevice.PGCR(own), envs.Bernoulli{Dim: 8}, 2000},
-		"epsilon-greedy": {neural.EpsilonGreedy{Settings: settings}, exploring, envs.Linear{Dim: 8}, 2000},
+		"epsilon-greedy": {neural.EpsilonGreedy{Settings: settings, Epsilon: .1}, exploring, envs.Linear{Dim: 8}, 2000},
 		"ties":           {neural.Greedy{Settings: settings}, value, few{envs.Linear{Dim: 2}}, 600},
 	} {
 		t.Run(name, func(t *testing.T) {
