@@ -29,8 +29,8 @@ func TestXLAUpdates(t *testing.T) {
 		problem envs.Problem
 	}{
 		"bandit":   {pgcr.Paper(), envs.Linear{}},
-		"dropout":  {pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Dropout: .4, Resamples: 4, Greed: pgcr.Greed{Rate: .1}}, varied{}},
-		"sessions": {pgcr.Config{BatchSize: 16, Resamples: 2, Discount: .9}, envtest.Chain{}},
+		"dropout":  {pgcr.Config{ActorRate: .01, CriticRate: .01, InitScale: 1, UpdatesPerStep: 1, WeightedCritic: true, Hidden: []int{6, 5}, BatchSize: 16, Dropout: .4, Resamples: 4, Greed: pgcr.Greed{Rate: .1}}, varied{}},
+		"sessions": {pgcr.Config{ActorRate: .01, CriticRate: .01, InitScale: 1, UpdatesPerStep: 1, WeightedCritic: true, BatchSize: 16, Resamples: 2, Discount: .9}, envtest.Chain{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var games [2]*game
