@@ -191,9 +191,9 @@ type Series struct {
 }
 
 // Lines draws every series as a line through its points, with points where there are few. There is
-// no bar and no area where its size is not finite: that much is not known. It is an error when
-// there is nothing to draw, when lengths differ, and when X or Y is not finite or, on a logarithmic
-// axis, not above 0.
+// no bar where Error is 0 or infinite, and no area where Low or High is infinite: that much is not
+// known. It is an error when there is nothing to draw, when lengths differ, when another value is
+// not finite, when X or Y is not above 0 on a logarithmic axis, or when an error bar is below 0.
 func Lines(series []Series, axes Axes, opt Options) (*plot.Plot, error) {
 	return points(series, axes, opt, true, false)
 }
@@ -313,6 +313,7 @@ func fill(series []Series, axes Axes, opt Options) ([]Series, []draw.LineStyle, 
 	if len(series) == 0 {
 		return nil, nil, errors.New("figure: no series to draw")
 	}
+	least := map[bool]float64{true: math.SmallestNonzeroFloat64, false: -math.MaxFloat64} // by whether the axis is logarithmic
 	series = slices.Clone(series)
 	for i := range series {
 		s := &series[i]
@@ -322,22 +323,29 @@ func fill(series []Series, axes Axes, opt Options) ([]Series, []draw.LineStyle, 
 				s.X = append(s.X, float64(k))
 			}
 		}
-		for name, values := range map[string][]float64{"X": s.X, "Error": s.Error, "Low": s.Low, "High": s.High} {
-			if values != nil && len(values) != len(s.Y) {
-				return nil, nil, fmt.Errorf("figure: series %q has %d values of %s for %d of Y", s.Name, len(values), name, len(s.Y))
-			}
-		}
 		if (s.Low == nil) != (s.High == nil) {
 			return nil, nil, fmt.Errorf("figure: series %q has one of Low and High, want both or none", s.Name)
 		}
-		for k, y := range s.Y {
-			if x := s.X[k]; math.IsInf(x, 0) || math.IsInf(y, 0) || x != x || y != y || axes.LogX && x <= 0 || axes.LogY && y <= 0 {
-				return nil, nil, fmt.Errorf("figure: series %q cannot be drawn: point %d is (%v, %v)", s.Name, k, x, y)
+		check := func(name string, values []float64, least, most float64) error {
+			if values != nil && len(values) != len(s.Y) {
+				return fmt.Errorf("figure: series %q has %d values of %s for %d of Y", s.Name, len(values), name, len(s.Y))
 			}
-			if s.Error != nil && !(s.Error[k] >= 0 && s.Error[k] <= math.MaxFloat64) {
+			for k, v := range values {
+				if !(v >= least && v <= most) {
+					return fmt.Errorf("figure: series %q cannot be drawn: %s of point %d is %v", s.Name, name, k, v)
+				}
+			}
+			return nil
+		}
+		if err := cmp.Or(check("X", s.X, least[axes.LogX], math.MaxFloat64), check("Y", s.Y, least[axes.LogY], math.MaxFloat64),
+			check("Error", s.Error, 0, math.Inf(1)), check("Low", s.Low, math.Inf(-1), math.Inf(1)), check("High", s.High, math.Inf(-1), math.Inf(1))); err != nil {
+			return nil, nil, err
+		}
+		for k, y := range s.Y {
+			if s.Error != nil && math.IsInf(math.Abs(y)+s.Error[k], 0) {
 				s.Error[k] = 0
 			}
-			if s.Low != nil && !(s.Low[k] >= -math.MaxFloat64 && s.High[k] <= math.MaxFloat64) {
+			if s.Low != nil && math.IsInf(math.Abs(s.Low[k])+math.Abs(s.High[k]), 0) {
 				s.Low[k], s.High[k] = y, y
 			}
 		}
@@ -363,8 +371,8 @@ func addErrorBars(p *plot.Plot, s Series, axes Axes, c color.Color) {
 		} else if s.Low != nil {
 			low, high = y-s.Low[i], s.High[i]-y
 		}
-		if axes.LogY {
-			low = min(low, 0.9*y) // a logarithmic axis has no place for what is not above 0
+		if axes.LogY && low >= y {
+			low = min(0.9*y, y-math.SmallestNonzeroFloat64) // a logarithmic axis has no place for what is not above 0
 		}
 		if low > 0 || high > 0 {
 			bars.XYs = append(bars.XYs, plotter.XY{X: s.X[i], Y: y})

@@ -78,14 +78,14 @@ func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 		axis.Label.Padding, axis.Padding = vg.Points(3), 0
 		axis.Tick.Length, axis.Tick.Color = vg.Points(4), ink
 		axis.LineStyle.Width = 0 // see frame
-		axis.Tick.Marker = linearTicks{}
+		axis.Scale, axis.Tick.Marker = linear{}, linearTicks{}
 	}
 	p.X.Label.Text = axes.X
 	if axes.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.X.Scale, p.X.Tick.Marker = logarithmic{}, logTicks{}
 	}
 	if axes.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = logarithmic{}, logTicks{}
 	}
 	p.Add(&grid)
 	return p

@@ -99,13 +99,13 @@ func TestAverageReward(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for want, change := range map[string]func(r *sim.Result){
-		"problem envs.Mixed":   func(r *sim.Result) { r.Problem = "envs.Mixed {}" },
-		"2 runs":               func(r *sim.Result) { r.Runs = 2 },
-		"40 steps":             func(r *sim.Result) { r.Steps = 40 },
-		"seed 6":               func(r *sim.Result) { r.Seed = 6 },
-		`are called "a"`:       func(r *sim.Result) { r.Entry = "a" },
-		`"b" of "toy" has no`:  func(r *sim.Result) { r.Regret = nil },
-		"point 0 is (10, NaN)": func(r *sim.Result) { r.Regret[1][0] = math.NaN() },
+		"problem envs.Mixed":  func(r *sim.Result) { r.Problem = "envs.Mixed {}" },
+		"2 runs":              func(r *sim.Result) { r.Runs = 2 },
+		"40 steps":            func(r *sim.Result) { r.Steps = 40 },
+		"seed 6":              func(r *sim.Result) { r.Seed = 6 },
+		`are called "a"`:      func(r *sim.Result) { r.Entry = "a" },
+		`"b" of "toy" has no`: func(r *sim.Result) { r.Regret = nil },
+		"point 0 is NaN":      func(r *sim.Result) { r.Regret[1][0] = math.NaN() },
 	} {
 		b := three("b")
 		change(b)
@@ -154,14 +154,16 @@ func TestDifference(t *testing.T) {
 func TestSeriesErrors(t *testing.T) {
 	x, y := []float64{1, 2}, []float64{3, 4}
 	for want, series := range map[string][]figure.Series{
-		`no series to draw`:                               nil,
-		`there is nothing to draw`:                        {{Name: "s"}},
-		`series "s" has 1 values of X for 2 of Y`:         {{Name: "s", X: x[:1], Y: y}},
-		`series "s" has 1 values of Error for 2 of Y`:     {{Name: "s", X: x, Y: y, Error: x[:1]}},
-		`series "t" cannot be drawn: point 1 is (2, NaN)`: {{Name: "s", X: x, Y: y}, {Name: "t", X: x, Y: []float64{3, math.NaN()}}},
-		`series "s" cannot be drawn: point 0 is (0, 3)`:   {{Name: "s", Y: y}}, // X begins at 0
-		`series "s" has one of Low and High`:              {{Name: "s", X: x, Y: y, Low: x}},
-		`series "s" cannot be drawn: point 0 is (1, -3)`:  {{Name: "s", X: x, Y: []float64{-3, 4}}},
+		`no series to draw`:                                  nil,
+		`there is nothing to draw`:                           {{Name: "s"}},
+		`series "s" has 1 values of X for 2 of Y`:            {{Name: "s", X: x[:1], Y: y}},
+		`series "s" has 1 values of Error for 2 of Y`:        {{Name: "s", X: x, Y: y, Error: x[:1]}},
+		`series "t" cannot be drawn: Y of point 1 is NaN`:    {{Name: "s", X: x, Y: y}, {Name: "t", X: x, Y: []float64{3, math.NaN()}}},
+		`series "s" cannot be drawn: X of point 0 is 0`:      {{Name: "s", Y: y}}, // X begins at 0
+		`series "s" cannot be drawn: Error of point 1 is -1`: {{Name: "s", X: x, Y: y, Error: []float64{1, -1}}},
+		`series "s" cannot be drawn: High of point 0 is NaN`: {{Name: "s", X: x, Y: y, Low: x, High: []float64{math.NaN(), 1}}},
+		`series "s" has one of Low and High`:                 {{Name: "s", X: x, Y: y, Low: x}},
+		`series "s" cannot be drawn: Y of point 0 is -3`:     {{Name: "s", X: x, Y: []float64{-3, 4}}},
 	} {
 		axes := figure.Axes{LogX: true, LogY: true}
 		if _, err := figure.Lines(series, axes, figure.Options{}); err == nil || !strings.HasPrefix(err.Error(), "figure: "+want) {
@@ -170,29 +172,51 @@ func TestSeriesErrors(t *testing.T) {
 	}
 }
 
-// Axes of few, equal, tiny and negative numbers have labels that differ.
-func TestAxes(t *testing.T) {
-	for _, c := range []struct {
-		a, b, e float64
-		log     bool
-	}{
-		{0, 0, 0, false}, {3, 3, 0, false}, {-5, -5, 2, false}, {-3, 4, 5, false}, {0.3, 0.1 + 0.2, 0, false}, {1e-12, 3e-12, 0, false}, {1, 2, math.Inf(1), false},
-		{3, 3, 0, true}, {1, 10, 20, true}, {0.5, 0.6, 0.1, true}, {1e-8, 1e3, 1, true}, {1, 2, math.Inf(1), true},
+// Every pair of numbers can be drawn, on all axes, and the labels of the ticks differ.
+// Two numbers below 1e-300 may have none.
+func FuzzAxes(f *testing.F) {
+	for _, y := range [][2]float64{
+		{0, 0}, {3, 3}, {-5, -5}, {1e6, 1e6 + 1e-3}, {0.3, 0.1 + 0.2}, {1, 1 + 1e-8}, {1e-300, 2e-300}, {5e-324, 0}, {-1e300, 1e300}, {1e12, 3e12},
+		{5e-324, 5e-324}, {5e-324, 1e300}, {-math.MaxFloat64, math.MaxFloat64}, {math.MaxFloat64, math.MaxFloat64}, {1, 10}, {1, 1}, {math.NaN(), math.Inf(1)},
 	} {
-		x := []float64{c.a, c.b}
-		series := []figure.Series{{Name: "s", X: x, Y: x, Error: []float64{c.e, 0}, Low: []float64{c.a - c.e, c.b}, High: []float64{c.a + c.e, c.b}}}
-		p, image := drawn(t)(figure.Lines(series, figure.Axes{LogX: c.log, LogY: c.log}, figure.Options{}))
-		seen, labels := map[string]bool{}, 0
-		for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-			if !tick.IsMinor() {
-				seen[tick.Label] = true
-				labels++
+		f.Add(y[0], y[1], 0.0)
+		f.Add(y[0], y[1], y[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b, e float64) {
+		e = math.Abs(e)
+		series := []figure.Series{{Name: "s", X: []float64{a, b}, Y: []float64{a, b}, Error: []float64{e, 0}, Low: []float64{a - e, b}, High: []float64{a + e, b}}}
+		for kind, draw := range []func() (*plot.Plot, error){
+			func() (*plot.Plot, error) { return figure.Lines(series, figure.Axes{}, figure.Options{}) },
+			func() (*plot.Plot, error) {
+				return figure.Lines(series, figure.Axes{LogX: true, LogY: true}, figure.Options{})
+			},
+			func() (*plot.Plot, error) {
+				return figure.Bars([]string{"a", "b"}, series, figure.Axes{}, figure.Options{})
+			},
+		} {
+			p, err := draw()
+			if can := !math.IsNaN(a-a+b-b+min(e, 1)) && (kind != 1 || min(a, b) > 0); can != (err == nil) {
+				t.Errorf("kind %d: the error is %v", kind, err)
+			}
+			if err != nil {
+				continue
+			}
+			var b bytes.Buffer
+			if err := figure.Write(&b, "svg", 4*vg.Inch, 3*vg.Inch, 1, p); err != nil || bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
+				t.Errorf("kind %d: %v\n%s", kind, err, b.Bytes())
+			}
+			seen, labels := map[string]bool{}, 0
+			for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+				if !tick.IsMinor() {
+					seen[tick.Label] = true
+					labels++
+				}
+			}
+			if p.Y.Max > 1e-290 && labels < 2 || labels > 15 || len(seen) != labels {
+				t.Errorf("kind %d: %d labels %v on [%v, %v]", kind, labels, seen, p.Y.Min, p.Y.Max)
 			}
 		}
-		if len(image) == 0 || labels < 2 || labels > 15 || len(seen) != labels {
-			t.Errorf("%v: labels %v on [%v, %v]", c, seen, p.Y.Min, p.Y.Max)
-		}
-	}
+	})
 }
 
 // What lies above an axis is cut off, not drawn along its end.
@@ -226,8 +250,9 @@ func TestTicks(t *testing.T) {
 		{true, 1, 20000, "1|10|100|1,000|10,000"},
 		{true, 1, 64, "1|2|5|10|20|50"},
 		{true, 0.013, 0.3, "0.02|0.05|0.1|0.2"},
+		{true, 0.92, 8.7, "1|2|3|4|5|6|8"},
+		{true, 0.12, 1.08, "0.2|0.3|0.4|0.5|0.6|0.8|1"},
 		{true, 2000, 9000, "2,000|5,000"},
-		{true, 5.5, 9, "6|7|8|9"},
 	} {
 		p, _ := drawn(t)(figure.Lines([]figure.Series{{Name: "s", X: []float64{1}, Y: []float64{1}}}, figure.Axes{LogX: c.log}, figure.Options{}))
 		var labels []string

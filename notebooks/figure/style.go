@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -99,25 +98,43 @@ func shade(step, n int) color.NRGBA {
 	return color.NRGBA{mix(light.R, dark.R), mix(light.G, dark.G), mix(light.B, dark.B), 0xFF}
 }
 
-// widen lengthens an axis by a share at both ends; where its values are equal to
-// rounding, by a twentieth of them, and to half and double on a logarithmic axis.
+// widen lengthens an axis by a share at both ends; where its values are equal or nearly
+// so, by a twentieth of them, and to half and double on a logarithmic axis.
 func widen(a *plot.Axis, log bool, share float64) {
-	f, air := math.Pow(a.Max/a.Min, share), share*(a.Max-a.Min)
-	if a.Max-a.Min <= 1e-9*max(-a.Min, a.Max) {
-		f, air = 2, cmp.Or(max(-a.Min, a.Max)/20, 1)
-	}
 	if log {
-		a.Min, a.Max = a.Min/f, a.Max*f
-	} else {
-		a.Min, a.Max = a.Min-air, a.Max+air
+		octaves := math.Log2(a.Max) - math.Log2(a.Min)
+		f := math.Exp2(share * octaves)
+		if octaves < 1e-9 {
+			f = 2
+		}
+		a.Min, a.Max = max(a.Min/f, math.SmallestNonzeroFloat64), min(a.Max*f, math.MaxFloat64)
+		return
 	}
+	size, air := max(-a.Min, a.Max), share*a.Max-share*a.Min
+	if size < 1e-300 {
+		air = 1
+	} else if a.Max-a.Min <= 1e-9*size {
+		air = size / 20
+	}
+	a.Min, a.Max = max(a.Min-air, -math.MaxFloat64), min(a.Max+air, math.MaxFloat64)
+}
+
+// linear and logarithmic are the scales of package plot for all numbers: there a
+// difference may overflow, and math.Log is wrong below 1e-308.
+type linear struct{}
+type logarithmic struct{}
+
+func (linear) Normalize(low, high, x float64) float64 { return (x/4 - low/4) / (high/4 - low/4) }
+
+func (logarithmic) Normalize(low, high, x float64) float64 {
+	return linear{}.Normalize(math.Log2(low), math.Log2(high), math.Log2(x))
 }
 
 // linearTicks mark about five multiples of 1, 2 or 5 times a power of ten.
 type linearTicks struct{}
 
 func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
-	rough := (hi - lo) / 5
+	rough := (hi/4 - lo/4) / 1.25
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
 	step := 10 * power
 	for _, m := range []float64{5, 2, 1} {
@@ -126,34 +143,44 @@ func (linearTicks) Ticks(lo, hi float64) []plot.Tick {
 		}
 	}
 	var ticks []plot.Tick
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step; i++ {
-		v := i*step + 0 // adding 0 turns a negative zero into zero
+	first := math.Ceil(lo/step-1e-9) + 0 // adding 0 turns a negative zero into zero
+	for i := range 20 {
+		v := (first + float64(i)) * step
+		if !(v-hi <= 1e-9*step) { // or no number, where the axis cannot be divided
+			break
+		}
 		ticks = append(ticks, plot.Tick{Value: v, Label: number(v, step)})
 	}
 	return ticks
 }
 
-// logTicks mark 1, 2, ... 9 of every decade and label the decades, over up to
-// two of them 2 and 5, too; in a part of one they are linear.
+// logTicks mark 1, 2, ... 9 of every decade and label the decades, and 2 and 5 where
+// they are few, and all that have room within one; over many they mark some decades,
+// and in a part of one are linear.
 type logTicks struct{}
 
 func (logTicks) Ticks(lo, hi float64) []plot.Tick {
-	var ticks []plot.Tick
+	begin, end := math.Log2(lo)*math.Log10(2), math.Log2(hi)*math.Log10(2)
+	first, every := math.Floor(begin), max(1, math.Ceil((end-math.Floor(begin))/10))
+	few := math.Floor(end+1e-9)-math.Ceil(begin-1e-9) < 2
 	labels := 0
-	for unit := math.Pow(10, math.Floor(math.Log10(lo))); unit <= hi; unit *= 10 {
+	var ticks []plot.Tick
+	for i := range 11 {
+		unit := math.Pow(10, first+float64(i)*every)
 		for m := 1.0; m < 10; m++ {
 			t := plot.Tick{Value: m * unit}
-			if t.Value < lo*(1-1e-9) || t.Value > hi*(1+1e-9) {
+			if m > 1 && every > 1 || t.Value < lo*(1-1e-9) || !(t.Value/hi < 1+1e-9) {
 				continue
 			}
-			if m == 1 || hi/lo < 101 && (m == 2 || m == 5) {
-				t.Label = number(t.Value, unit)
+			label := number(t.Value, unit)
+			if m == 1 || few && (m == 2 || m == 5) || end-begin < 1 && m != 7 && m != 9 && len(label) < 4 {
+				t.Label = label
 				labels++
 			}
 			ticks = append(ticks, t)
 		}
 	}
-	if labels < 2 {
+	if labels < 2 && lo > 1e-300 {
 		return linearTicks{}.Ticks(lo, hi)
 	}
 	return ticks
@@ -163,10 +190,13 @@ func (logTicks) Ticks(lo, hi float64) []plot.Tick {
 // a step away, and commas between thousands.
 func number(v, step float64) string {
 	digits := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
-	if digits > 5 || math.Abs(v) >= 1e9 {
-		return strconv.FormatFloat(v, 'g', 4, 64)
+	if size := math.Abs(v); size > step/2 && (digits > 5 || size >= 1e9) {
+		return strconv.FormatFloat(v, 'g', max(3, int(math.Ceil(math.Log10(size/step)))+1), 64)
+	} else if digits > 5 {
+		return "0"
 	}
-	whole, rest, _ := strings.Cut(strconv.FormatFloat(v, 'f', digits, 64), ".")
+	s := strconv.FormatFloat(v, 'f', digits, 64)
+	whole, rest, _ := strings.Cut(s, ".")
 	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}

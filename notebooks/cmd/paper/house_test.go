@@ -21,7 +21,8 @@ import (
 // Some are above what was planned. The files of saved policies are envs's (78
 // lines), and so are the warnings of what cannot be learned (126). envtest holds the
 // Chain (98 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it. figure mends PDF files, for those of plot lose colours. kernel limits what a cell may write. sim notices
+// and saves all of it. figure has its own scales and ticks (50), for those of plot fail at some
+// floats, and mends PDF files, which lose colours there. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
 // prints progress. cmd/paper plays on devices, draws and runs by flags, exports streams (63), and
 // writes tables in three formats, and learns and judges from logs (175), for which
@@ -41,8 +42,8 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       874,
 	"baselines":           905,
 	"baselines/neural":    447,
-	"notebooks/paper":     1915, // 1,700 planned
-	"notebooks/figure":    868,  // 800 planned
+	"notebooks/paper":     1893, // 1,700 planned
+	"notebooks/figure":    906,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
 	"notebooks/cmd/paper": 1383, // 900 planned
 	"notebooks/submit":    369,  // 350 planned
@@ -51,14 +52,14 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_700 // of all Go without tests; 15,000 planned
+	mostLines       = 15_715 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 58, "notebooks/paper": 67}
+var mostExported = map[string]int{"pgcr": 58, "notebooks/paper": 66}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.
