@@ -9,17 +9,14 @@ import (
 	"github.com/contextrec/contextrec/pgcr"
 )
 
-// What the paper fixes stands in the literals: 20 runs on the toy problems,
-// networks of one hidden layer of 10 units, batches of 64 (section 6.2); 5 runs of
-// 5 million steps of music, networks of 60-20 and 90-20 units, batches of 256
-// (section 6.3). What it leaves open is ours: 20,000 steps on the toy problems,
-// and the settings of every algorithm, on the toy problems the best of the search
-// ([Tuning]), on music of a small grid, on seeds that are not reported. "PGCR" is
-// tuned in the paper's form, "PGCR, untuned" is pgcr.Paper(), and "PGCR, ours" is
-// tuned with what we add to it.
+// What the paper fixes stands in the literals: 20 runs on the toy problems, networks of one hidden
+// layer of 10 units, batches of 64 (section 6.2); 5 runs of 5 million steps of music, networks of
+// 60-20 and 90-20 units, batches of 256 (section 6.3). What it leaves open is ours: 20,000 steps on
+// the toy problems, and the settings of every algorithm, on the toy problems the best of the search
+// ([Tuning]), on music of a small grid, on seeds that are not reported. "PGCR" is tuned in the
+// paper's form, "PGCR, untuned" is pgcr.Paper(), and "PGCR, ours" is tuned with what we add to it.
 
-// Experiments returns the experiments at full scale, in the order of the paper's
-// figures.
+// Experiments returns the experiments at full scale, in the order of the paper's figures.
 func Experiments() []sim.Experiment {
 	return []sim.Experiment{
 		Linear(), Bernoulli(), BernoulliHard(), Mixed(), DropoutStudy(), MusicStateless(), MusicState(), GreedStudies(),
@@ -64,9 +61,8 @@ func Bernoulli() sim.Experiment {
 	}
 }
 
-// BernoulliHard is Bernoulli with weights of which few decide, so that the sum of
-// the features is no longer a good guide. It is ours, with the settings of
-// Bernoulli.
+// BernoulliHard is Bernoulli with weights of which few decide, so that the sum of the features is
+// no longer a good guide. It is ours, with the settings of Bernoulli.
 func BernoulliHard() sim.Experiment {
 	e := Bernoulli()
 	e.Name, e.Problem = "toy-bernoulli-hard", envs.Bernoulli{Hard: true}
@@ -92,8 +88,7 @@ func Mixed() sim.Experiment {
 	}
 }
 
-// DropoutStudy is figure 1d: PGCR with several rates of Actor-Dropout on the
-// Bernoulli problem.
+// DropoutStudy is figure 1d: PGCR with several rates of Actor-Dropout on the Bernoulli problem.
 func DropoutStudy() sim.Experiment {
 	pg := pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}
 	with := func(rate float64) pgcr.Config { pg.Dropout = rate; return pg }
@@ -110,9 +105,8 @@ func DropoutStudy() sim.Experiment {
 	}
 }
 
-// GreedStudies is Time-Dependent Greed (section 5.2.1) off, at several rates, and
-// in the paper's form without a floor, on the Bernoulli problem. It is ours: the
-// paper shows no figure of it.
+// GreedStudies is Time-Dependent Greed (section 5.2.1) off, at several rates, and in the paper's
+// form without a floor, on the Bernoulli problem. It is ours: the paper shows no figure of it.
 func GreedStudies() sim.Experiment {
 	pg := pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}
 	with := func(greed pgcr.Greed) pgcr.Config { pg.Greed = greed; return pg }

@@ -197,12 +197,9 @@ func WriteTable(w io.Writer, format string, header []string, rows [][]string) er
 // latexColumns are as wide as their cells, but long ones paragraphs that share most of the page.
 func latexColumns(n int, rows [][]string) (environment, columns string) {
 	long, count := make([]bool, n), 0.0
-	for _, row := range rows {
-		for i, cell := range row {
-			if len(cell) > 60 && !long[i] {
-				long[i] = true
-				count++
-			}
+	for i := range n {
+		if long[i] = slices.ContainsFunc(rows, func(row []string) bool { return len(row[i]) > 60 }); long[i] {
+			count++
 		}
 	}
 	environment = "tabular"

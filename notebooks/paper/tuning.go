@@ -25,9 +25,8 @@ const (
 	tuneSeed  = 101
 )
 
-// Tuning is the first round of the search for an experiment's settings, an
-// experiment whose entries are the tries, such as "PGCR 07": all are stored like
-// other results.
+// Tuning is the first round of the search for an experiment's settings, an experiment whose entries
+// are the tries, such as "PGCR 07": all are stored like other results.
 func Tuning(e sim.Experiment) sim.Experiment {
 	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
 	var networks []network
@@ -49,7 +48,7 @@ func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 	entries := round.Entries
 	round.Name, round.Seed, round.Entries = "finals-"+round.Name, round.Seed+1, nil
 	round.Steps *= 5
-	for _, ranked := range Ranked(first) {
+	for _, ranked := range ranking(first) {
 		for _, r := range ranked[:min(finalists, len(ranked))] {
 			at := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
 			round.Entries = append(round.Entries, entries[at])
@@ -58,20 +57,16 @@ func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 	return round
 }
 
-// TuningTable is a row an algorithm: what its best setting got in the finals and
-// in the first round, where it was chosen for that, and the median of all tries, the
-// price of not tuning.
+// TuningTable is a row an algorithm: what its best setting got in the finals and in the first
+// round, where it was chosen for that, and the median of all tries, the price of not tuning.
 func TuningTable(first, finals []*sim.Result) (header []string, rows [][]string) {
-	tried := Ranked(first)
-	for i, ranked := range Ranked(finals) {
-		best, what := ranked[0], func(s sim.Summary) sim.Statistics { return s.Regret }
-		if isMusic(best) {
-			what = func(s sim.Summary) sim.Statistics { return s.Reward }
-		}
+	tried := ranking(first)
+	for i, ranked := range ranking(finals) {
+		best := ranked[0]
 		chosen := tried[i][slices.IndexFunc(tried[i], func(r *sim.Result) bool { return r.Entry == best.Entry })]
-		s := what(best.Summary())
-		rows = append(rows, []string{best.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(what(chosen.Summary()).Mean),
-			short(what(tried[i][len(tried[i])/2].Summary()).Mean), best.Algorithm})
+		s := outcome(best)
+		rows = append(rows, []string{best.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(outcome(chosen).Mean),
+			short(outcome(tried[i][len(tried[i])/2]).Mean), best.Algorithm})
 	}
 	return []string{"best setting", "in the finals, mean [95 % interval]", "in the first round", "median try there", "settings"}, rows
 }
@@ -79,27 +74,29 @@ func TuningTable(first, finals []*sim.Result) (header []string, rows [][]string)
 // TriesTable is a row a try, those of an algorithm together and the best first.
 func TriesTable(first, finals []*sim.Result) (header []string, rows [][]string) {
 	last := map[string]string{}
-	value := func(r *sim.Result) string {
-		if isMusic(r) {
-			return short(r.Summary().Reward.Mean)
-		}
-		return short(r.Summary().Regret.Mean)
-	}
 	for _, r := range finals {
-		last[r.Entry] = value(r)
+		last[r.Entry] = short(outcome(r).Mean)
 	}
-	for _, ranked := range Ranked(first) {
+	for _, ranked := range ranking(first) {
 		for _, r := range ranked {
-			rows = append(rows, []string{r.Entry, value(r), last[r.Entry], r.Algorithm})
+			rows = append(rows, []string{r.Entry, short(outcome(r).Mean), last[r.Entry], r.Algorithm})
 		}
 	}
 	return []string{"try", "in the first round", "in the finals", "settings"}, rows
 }
 
-// Ranked groups the results of a round by algorithm, in the order in which they
+// outcome is what a try is judged by: its final regret or, on music, its reward a step.
+func outcome(r *sim.Result) sim.Statistics {
+	if isMusic(r) {
+		return r.Summary().Reward
+	}
+	return r.Summary().Regret
+}
+
+// ranking groups the results of a round by algorithm, in the order in which they
 // first occur, each with the best setting first: that of the lowest mean regret or,
 // on music, of the highest mean reward.
-func Ranked(results []*sim.Result) (ranked [][]*sim.Result) {
+func ranking(results []*sim.Result) (ranked [][]*sim.Result) {
 	group := map[string]int{}
 	for _, r := range results {
 		name := r.Entry[:strings.LastIndex(r.Entry, " ")]
@@ -110,14 +107,13 @@ func Ranked(results []*sim.Result) (ranked [][]*sim.Result) {
 		}
 		ranked[at] = append(ranked[at], r)
 	}
-	loss := func(r *sim.Result) float64 {
-		if isMusic(r) {
-			return -r.Summary().Reward.Mean
-		}
-		return r.Summary().Regret.Mean
-	}
 	for _, group := range ranked {
-		slices.SortStableFunc(group, func(a, b *sim.Result) int { return cmp.Compare(loss(a), loss(b)) })
+		slices.SortStableFunc(group, func(a, b *sim.Result) int {
+			if isMusic(a) {
+				a, b = b, a
+			}
+			return cmp.Compare(outcome(a).Mean, outcome(b).Mean)
+		})
 	}
 	return ranked
 }
@@ -145,7 +141,6 @@ type space struct {
 // "PGCR, ours" has what we add to it.
 func spaces(e sim.Experiment) []space {
 	paperForm := pgcr.Paper()
-	paperForm.Hidden, paperForm.BatchSize, paperForm.UpdateEvery = []int{10}, 64, 1
 	if IsMusic(e) {
 		paperForm.Hidden, paperForm.BatchSize, paperForm.UpdateEvery = []int{60, 20}, 256, 10
 		if e.Name == MusicState().Name {
@@ -180,26 +175,31 @@ func spaces(e sim.Experiment) []space {
 		{"greedy", func(n network, d draws) envs.Algorithm {
 			return scaled(n.standardised, neural.Greedy{Settings: values(n)})
 		}},
-		{"Lin-UCB", func(_ network, d draws) envs.Algorithm {
-			a := baselines.LinUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
-			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
-		}},
+		{"Lin-UCB", linear(0.003, func(alpha, ridge float64, yes bool) envs.Algorithm {
+			return baselines.LinUCB{Alpha: alpha, Ridge: ridge, Intercept: yes}
+		})},
 	}
-	if _, linear := e.Problem.(envs.Linear); linear {
-		return append(all, space{"Thompson", func(_ network, d draws) envs.Algorithm {
-			a := baselines.LinearThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), Intercept: d.oneOf(0, 1) == 1}
-			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
-		}})
+	if _, is := e.Problem.(envs.Linear); is {
+		return append(all, space{"Thompson", linear(0.001, func(scale, ridge float64, yes bool) envs.Algorithm {
+			return baselines.LinearThompson{Scale: scale, Ridge: ridge, Intercept: yes}
+		})})
 	}
 	return append(all,
-		space{"GLM-UCB", func(_ network, d draws) envs.Algorithm {
-			a := baselines.GLMUCB{Alpha: d.between(0.003, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
-			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
-		}},
-		space{"Thompson", func(_ network, d draws) envs.Algorithm {
-			a := baselines.LogisticThompson{Scale: d.between(0.001, 3), Ridge: d.between(1, 1e4), NoIntercept: d.oneOf(0, 1) == 1}
-			return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
-		}})
+		space{"GLM-UCB", linear(0.003, func(alpha, ridge float64, no bool) envs.Algorithm {
+			return baselines.GLMUCB{Alpha: alpha, Ridge: ridge, NoIntercept: no}
+		})},
+		space{"Thompson", linear(0.001, func(scale, ridge float64, no bool) envs.Algorithm {
+			return baselines.LogisticThompson{Scale: scale, Ridge: ridge, NoIntercept: no}
+		})})
+}
+
+// linear draws what linear and logistic models have: the width of their exploration, from
+// least on, the ridge, the other intercept or not, and standardised features or not.
+func linear(least float64, of func(width, ridge float64, intercept bool) envs.Algorithm) func(network, draws) envs.Algorithm {
+	return func(_ network, d draws) envs.Algorithm {
+		a := of(d.between(least, 3), d.between(1, 1e4), d.oneOf(0, 1) == 1)
+		return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
+	}
 }
 
 // scaled standardises the features where it says so.

@@ -89,7 +89,7 @@ func (p *program) stored(e sim.Experiment) ([]*sim.Result, error) {
 
 func (p *program) list(*cobra.Command, []string) error {
 	all, errs := p.experiments(nil)
-	studies, _ := p.experiments([]string{"ablation", "when", "collapse"}) // which are known
+	studies, _ := p.experiments(slices.Sorted(maps.Keys(paper.Studies()))) // which are known
 	all = append(all, studies...)
 	const row = "%-19s %4v %8v  %s\n"
 	fmt.Fprintf(p.stdout, row, "experiment", "runs", "steps", "stored")
