@@ -41,7 +41,7 @@ func (p Linear) New(seeds []uint64) (Environment, error) {
 		return nil, err
 	}
 	return FromLaw(p.Spec(), seeds, func(seed uint64) Law {
-		w := rewardWeights(seed, p.Dim)
+		w := Direction(seed, "problem/reward weights", p.Dim)
 		return Law{
 			Offer:    uniform(p.Candidates),
 			Reward:   func(c []float32, rng *rand.Rand) float64 { return dot(w, c) + normal(p.RewardNoise, rng) },
@@ -137,7 +137,7 @@ func (p Mixed) New(seeds []uint64) (Environment, error) {
 		return nil, err
 	}
 	return FromLaw(p.Spec(), seeds, func(seed uint64) Law {
-		wr, wb := rewardWeights(seed, p.Dim), probabilityWeights(seed, p.Dim, 1)
+		wr, wb := Direction(seed, "problem/reward weights", p.Dim), probabilityWeights(seed, p.Dim, 1)
 		return Law{
 			Offer: uniform(p.Candidates),
 			Reward: func(c []float32, rng *rand.Rand) float64 {
@@ -182,9 +182,9 @@ func uniform(m int) func(contexts []float32, rng *rand.Rand) int {
 	}
 }
 
-// rewardWeights draws w_r, a uniform direction: g/|g| with g ~ N(0, I).
-func rewardWeights(seed uint64, dim int) []float64 {
-	rng, w, sum := NewRand(seed, "problem/reward weights"), make([]float64, dim), 0.0
+// Direction draws a uniform direction in a role, as NewRand: g/|g| with g ~ N(0, I).
+func Direction(seed uint64, role string, dim int) []float64 {
+	rng, w, sum := NewRand(seed, role), make([]float64, dim), 0.0
 	for i := range w {
 		w[i] = rng.NormFloat64()
 		sum += float64(w[i] * w[i])

@@ -118,7 +118,7 @@ func (Bump) Spec() envs.Spec { return envs.Spec{Candidates: 5, Dim: 10} }
 
 func (p Bump) New(seeds []uint64) (envs.Environment, error) {
 	return envs.FromLaw(p.Spec(), seeds, func(seed uint64) envs.Law {
-		u, v := direction(seed, "problem/linear part", 10), direction(seed, "problem/bump", 10)
+		u, v := envs.Direction(seed, "problem/linear part", 10), envs.Direction(seed, "problem/bump", 10)
 		expected := func(c []float32) float64 {
 			x, y := 0.0, 0.0
 			for i, ci := range c {
@@ -138,19 +138,6 @@ func (p Bump) New(seeds []uint64) (envs.Environment, error) {
 			Expected: expected,
 		}
 	})
-}
-
-// direction draws a uniform direction: g/|g| with g ~ N(0, I).
-func direction(seed uint64, role string, dim int) []float64 {
-	rng, g, sum := envs.NewRand(seed, role), make([]float64, dim), 0.0
-	for i := range g {
-		g[i] = rng.NormFloat64()
-		sum += float64(g[i] * g[i])
-	}
-	for i := range g {
-		g[i] /= math.Sqrt(sum)
-	}
-	return g
 }
 
 // collapse is how often runs settle on a wrong choice, by learning rate, Actor-Dropout and
