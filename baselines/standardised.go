@@ -66,7 +66,7 @@ func (m *moments) standardise(dst, context []float32) {
 		case sd > 1e-6*math.Abs(m.Mean[j]): // less is rounding
 			dst[j] = float32((float64(x) - m.Mean[j]) / sd)
 		default:
-			dst[j] = 0
+			dst[j] = 0 * x // which leaves what is not finite for the algorithm to find
 		}
 	}
 }
@@ -92,12 +92,12 @@ func (p *standardised) features(obs envs.Observation) envs.Observation {
 
 func (p *standardised) Act(dst []int, obs envs.Observation) error {
 	obs.Check(p.spec, len(p.runs))
-	return errors.Join(obs.Finite(), p.Policy.Act(dst, p.features(obs)))
+	return p.Policy.Act(dst, p.features(obs))
 }
 
 func (p *standardised) Probabilities(dst []float64, obs envs.Observation) error {
 	obs.Check(p.spec, len(p.runs))
-	return errors.Join(obs.Finite(), p.Policy.(envs.Probable).Probabilities(dst, p.features(obs)))
+	return p.Policy.(envs.Probable).Probabilities(dst, p.features(obs))
 }
 
 func (p *standardised) Update(tr envs.Transition) error {
