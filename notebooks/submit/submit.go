@@ -158,6 +158,7 @@ func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`
 // Submit submits a job, of which [Job.Text] is the batch file or the manifest, and returns what
 // there is to know of it. Runs that are in the store are not played again.
 func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []string) (said string, err error) {
+	defer func() { err = roomy(err) }()
 	d, text, err := j.prepare(out, e, args)
 	if j.Program == "" && err == nil {
 		err = d.begin()
@@ -166,7 +167,7 @@ func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []st
 		}
 	}
 	if err != nil {
-		return "", roomy(err)
+		return "", err
 	}
 	if j.To == "kubernetes" {
 		name, err := call(ctx, text, append([]string{"kubectl", "apply", "-o", "name", "-f", "-"}, j.Args...))
