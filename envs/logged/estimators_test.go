@@ -118,23 +118,26 @@ func TestChoiceOfL(t *testing.T) {
 	}
 }
 
+// records are those of a CSV file, its header included.
+func records(t *testing.T, path string) [][]string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
 // The Open Bandit sample of decisions at random for men, where OBD names its folder. The values are
 // of the Open Bandit Pipeline.
 func TestOpenBanditValues(t *testing.T) {
 	if os.Getenv("OBD") == "" {
 		t.Skip("OBD does not name the folder of the Open Bandit sample")
-	}
-	read := func(name string) [][]string {
-		f, err := os.Open(filepath.Join(os.Getenv("OBD"), "random", "men", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		rows, err := csv.NewReader(f).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rows[1:]
 	}
 	number := func(s string) float64 {
 		x, err := strconv.ParseFloat(s, 64)
@@ -144,7 +147,7 @@ func TestOpenBanditValues(t *testing.T) {
 		return x
 	}
 	policy, total := &fixed{p: make([]float64, 34)}, 0.0
-	for a, row := range read("item_context.csv") {
+	for a, row := range records(t, filepath.Join(os.Getenv("OBD"), "random", "men", "item_context.csv"))[1:] {
 		policy.p[a] = math.Exp(2 * number(row[2]))
 		total += policy.p[a]
 	}

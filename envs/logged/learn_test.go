@@ -2,7 +2,6 @@ package logged_test
 
 import (
 	"context"
-	"encoding/csv"
 	"math"
 	"os"
 	"path/filepath"
@@ -115,15 +114,7 @@ func TestOpenBanditLearning(t *testing.T) {
 			best, model = loss, logged.Logistic(penalty)
 		}
 	}
-	f, err := os.Open(filepath.Join(folder, "test-expected.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	truth, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	truth := records(t, filepath.Join(folder, "test-expected.csv"))
 	for _, c := range []struct {
 		name  string
 		s     logged.Learning
@@ -142,9 +133,11 @@ func TestOpenBanditLearning(t *testing.T) {
 				s.Batch, s.Epochs, s.Greedy = 256, 20, greedy
 				for _, h := range halves {
 					e := evaluate(t, h[1], learn(t, s, h[0], pgcr.Config{ActorRate: rate, InitScale: 1}, 1, 2), 2)
-					if e.Model, err = h[1].CrossFit(context.Background(), model); err != nil {
+					q, err := h[1].CrossFit(context.Background(), model)
+					if err != nil {
 						t.Fatal(err)
 					}
+					e.Model = q
 					value += e.Estimate(logged.DR).Mean / 2
 				}
 				if value > best {
