@@ -295,7 +295,7 @@ func TestEqualItemsInASession(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for field, c := range map[string]pgcr.Config{
-		"Hidden": {Hidden: []int{0}}, "ActorRate": {ActorRate: -1}, "CriticRate": {CriticRate: math.NaN()}, "InitScale": {InitScale: -1},
+		"Hidden": {Hidden: []int{0}}, "ActorRate": {ActorRate: -1}, "Decay": {Decay: -1}, "CriticRate": {CriticRate: math.NaN()}, "InitScale": {InitScale: -1},
 		"BatchSize": {BatchSize: -1}, "Resamples": {Resamples: -2}, "UpdateEvery": {UpdateEvery: -1}, "UpdatesPerStep": {UpdatesPerStep: -1},
 		"Capacity": {Capacity: -1}, "Greed.Rate": {Greed: pgcr.Greed{Rate: -1}}, "Greed.Floor": {Greed: pgcr.Greed{Floor: -2}},
 		"Greed.Cap": {Greed: pgcr.Greed{Cap: math.Inf(1)}}, "Dropout": {Dropout: 1}, "Discount": {Discount: 1.1},

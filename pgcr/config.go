@@ -18,6 +18,7 @@ type Config struct {
 	Hidden     []int   // units of the hidden layers of actor and critic; default 10
 	ActorRate  float64 // Adam's learning rate of the actor; default 0.008
 	CriticRate float64 // Adam's learning rate of the critic; default 0.001
+	Decay      float64 `json:",omitzero"` // both rates are divided by sqrt(1 + Decay t) at update t; default 0
 	InitScale  float64 // of the initial weights, see Network.Init; default 0.1
 
 	BatchSize      int // B, history steps an update; default 64
@@ -79,6 +80,7 @@ func (c Config) Validate() error {
 		{"Hidden", c.Hidden, layers, "1 to 16 layers of 1 to 65536 units"},
 		{"ActorRate", c.ActorRate, c.ActorRate > 0 && c.ActorRate <= 10, "a learning rate in (0, 10]"},
 		{"CriticRate", c.CriticRate, c.CriticRate > 0 && c.CriticRate <= 10, "a learning rate in (0, 10]"},
+		{"Decay", c.Decay, c.Decay >= 0 && c.Decay <= 1000, "0 to 1000"},
 		{"InitScale", c.InitScale, c.InitScale > 0 && c.InitScale <= 100, "a scale in (0, 100]"},
 		{"BatchSize", c.BatchSize, c.BatchSize >= 1 && c.BatchSize <= 1<<20, "1 to 1048576"},
 		{"Resamples", c.Resamples, c.Resamples == OwnSets || c.Resamples >= 1 && c.Resamples <= 1<<16, "1 to 65536, or OwnSets"},

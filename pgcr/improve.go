@@ -39,7 +39,7 @@ func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool)
 				p = Log(AddScalar(p, 1e-30))
 			}
 			loss := ActorLoss(Reshape(p, d[0], 1, d[1], d[2]), Reshape(gains, d[0], 1, d[1], d[2]))
-			actor, squared := actor.Descend(loss, rate, t, OnesLike(ReduceMax(absent, 2)))
+			actor, squared := actor.Descend(loss, Decayed(rate, a.config.Decay, t), t, OnesLike(ReduceMax(absent, 2)))
 			return []*Node{actor.Params, actor.M, actor.V, squared}
 		})
 		if err != nil {

@@ -24,7 +24,7 @@ func newLearner(a *Agent, sessions bool) (l *learner, err error) {
 		actor, in := a.actor.Nodes(in)
 		critic, in := a.critic.Nodes(in)
 		b := Batch{Contexts: in[0], Sets: in[1], Absent: in[2], Chosen: in[3], Reward: in[4], Ready: in[5], Mask: in[6],
-			Kappa: in[7], ActorRate: in[8], CriticRate: in[9], Updates: in[10], WeightedCritic: a.config.WeightedCritic}
+			Kappa: in[7], ActorRate: in[8], CriticRate: in[9], Updates: in[10], WeightedCritic: a.config.WeightedCritic, Decay: a.config.Decay}
 		if l.sarsa {
 			b.Next, b.Discount = in[11], in[12]
 		}

@@ -19,7 +19,8 @@ type Batch struct {
 	Next     *Node // [R, D+1, B], columns: the contexts chosen at the next steps of the sessions; nil in a bandit
 	Discount *Node // [R, B]: gamma, or 0 at the end of an episode; nil in a bandit
 
-	WeightedCritic bool // p̂ is in (23), else 1
+	WeightedCritic bool    // p̂ is in (23), else 1
+	Decay          float64 // of the learning rates, see Decayed
 }
 
 // inSets puts a number of each context, [R, K], at the places of the contexts in the resampled
@@ -52,13 +53,21 @@ func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*No
 	if b.Next != nil {
 		target = SarsaTarget(b.Reward, b.Discount, critic.Forward(b.Next, nil)) // (22)
 	}
-	criticLoss := CriticLoss(weight, target, critic.Forward(b.Chosen, nil))                // (23)
-	critic2, criticSquared := critic.Descend(criticLoss, b.CriticRate, b.Updates, b.Ready) // (24)
+	criticLoss := CriticLoss(weight, target, critic.Forward(b.Chosen, nil))                                             // (23)
+	critic2, criticSquared := critic.Descend(criticLoss, Decayed(b.CriticRate, b.Decay, b.Updates), b.Updates, b.Ready) // (24)
 
 	values := Mul(b.inSets(critic2.Forward(b.Contexts, nil)), Reshape(b.Ready, runs, 1, batch, 1))
-	actorLoss := ActorLoss(Probabilities(scores, b.Kappa), values)                    // (25)
-	actor2, actorSquared := actor.Descend(actorLoss, b.ActorRate, b.Updates, b.Ready) // (26)
+	actorLoss := ActorLoss(Probabilities(scores, b.Kappa), values)                                                 // (25)
+	actor2, actorSquared := actor.Descend(actorLoss, Decayed(b.ActorRate, b.Decay, b.Updates), b.Updates, b.Ready) // (26)
 	return actor2, critic2, []*Node{actorSquared, criticSquared, actorLoss, criticLoss}
+}
+
+// Decayed is the learning rate at update t: rate / sqrt(1 + decay t).
+func Decayed(rate *Node, decay float64, t *Node) *Node {
+	if decay == 0 {
+		return rate
+	}
+	return Div(rate, Sqrt(OnePlus(MulScalar(t, decay))))
 }
 
 // State is a network in a graph: its parameters and the moments of Adam, [R, P] each. The P numbers

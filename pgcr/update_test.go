@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -329,6 +330,21 @@ func TestVarianceOfTheActorsUpdate(t *testing.T) {
 			t.Errorf("N = %d: the variance is %.3f times that of vanilla policy gradient, want %v to %v", c.n, ratio, c.low, c.high)
 		} else {
 			t.Logf("N = %d: the variance is %.3f times that of vanilla policy gradient", c.n, ratio)
+		}
+	}
+}
+
+// The rates of update t are divided by sqrt(1 + Decay t): 2 at the first update with Decay 3.
+func TestDecay(t *testing.T) {
+	falling := play(t, pgcr.Config{ActorRate: .02, CriticRate: .04, Decay: 3, UpdatesPerStep: 1}, envs.Linear{Dim: 3}, seeds(1, 2))
+	steady := play(t, pgcr.Config{ActorRate: .01, CriticRate: .02, UpdatesPerStep: 1}, envs.Linear{Dim: 3}, seeds(1, 2))
+	for n, equal := range []bool{true, false} {
+		falling.steps(1)
+		steady.steps(1)
+		a, c := falling.values()
+		a2, c2 := steady.values()
+		if reflect.DeepEqual(a, a2) != equal || reflect.DeepEqual(c, c2) != equal {
+			t.Errorf("after %d updates the parameters are equal: %v, want %v", n+1, !equal, equal)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 type Settings struct {
 	Hidden         []int   // units of the hidden layers, ReLU; default 10
 	Rate           float64 // Adam's learning rate; default 0.001
+	Decay          float64 `json:",omitzero"` // the rate is divided by sqrt(1 + Decay t) at update t; default 0
 	InitScale      float64 // of the initial weights, see pgcr.Network.Init; default 0.1
 	BatchSize      int     // B, history steps an update; default 64
 	UpdateEvery    int     // environment steps between updates; default 1
@@ -45,7 +46,7 @@ func (s Settings) check() error {
 	if !(s.Rate > 0 && s.Rate <= 10) {
 		return fmt.Errorf("Rate is %v, want a learning rate in (0, 10]", s.Rate)
 	}
-	return pgcr.Config{Hidden: s.Hidden, ActorRate: s.Rate, CriticRate: s.Rate, InitScale: s.InitScale, BatchSize: s.BatchSize,
+	return pgcr.Config{Hidden: s.Hidden, ActorRate: s.Rate, CriticRate: s.Rate, Decay: s.Decay, InitScale: s.InitScale, BatchSize: s.BatchSize,
 		Resamples: 1, UpdateEvery: s.UpdateEvery, UpdatesPerStep: s.UpdatesPerStep, Capacity: s.Capacity, Discount: s.Discount}.Validate()
 }
 

@@ -27,7 +27,7 @@ func newLearner(p *Policy, sessions bool) (*learner, error) {
 			target = pgcr.SarsaTarget(target, in[6], value(in[5])) // (22)
 		}
 		loss := pgcr.CriticLoss(weight, target, value(chosen)) // (17)
-		state, squared := state.Descend(loss, rate, t, weight)
+		state, squared := state.Descend(loss, pgcr.Decayed(rate, p.settings.Decay, t), t, weight)
 		return []*Node{state.Params, state.M, state.V, squared}
 	})
 	return l, err

@@ -190,9 +190,9 @@ func (r *reference) learn(t int, c []float32, target, rate float64) {
 // and wants the values of the reference. In a session the target is r + gamma f(c),
 // from the second step on, as the first one's next is not known before.
 func TestUpdate(t *testing.T) {
-	const dim, rate, gamma = 3, 0.02, 0.9
+	const dim, first, decay, gamma = 3, 0.04, 0.1, 0.9
 	for _, session := range []bool{false, true} {
-		p := newPolicy(t, neural.Greedy{Settings: neural.Settings{Hidden: []int{4}, Rate: rate, InitScale: 1, UpdatesPerStep: 1, Discount: gamma}}, envs.Spec{Candidates: 2, Dim: dim}, 5)
+		p := newPolicy(t, neural.Greedy{Settings: neural.Settings{Hidden: []int{4}, Rate: first, Decay: decay, InitScale: 1, UpdatesPerStep: 1, Discount: gamma}}, envs.Spec{Candidates: 2, Dim: dim}, 5)
 		obs := envs.Observation{Runs: 1, Candidates: 2, Dim: dim, Contexts: []float32{.9, -.2, .1, .3, .8, -.4}}
 		tr := envs.Transition{Observation: obs, Actions: []int{1}, Outcome: envs.Outcome{Reward: []float32{0.7}}}
 		if session {
@@ -203,6 +203,7 @@ func TestUpdate(t *testing.T) {
 			if err := p.Update(tr); err != nil {
 				t.Fatal(err)
 			}
+			rate := first / math.Sqrt(1+decay*float64(n))
 			if target := 0.7; !session {
 				want.learn(n, chosen, target, rate)
 			} else if f, _ := want.value(chosen); n > 1 {

@@ -39,9 +39,9 @@ func TestXLADecisions(t *testing.T) {
 	seeds := []uint64{1, 2}
 	one := pgcr.Config{Hidden: []int{6}, BatchSize: 16, ActorRate: rate, CriticRate: rate}
 	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, UpdatesPerStep: 2, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
-	own := pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300, ActorRate: rate, CriticRate: rate}
-	settings := neural.Settings{Hidden: []int{4}, Rate: rate, InitScale: 1, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
-	value := ondevice.Value{Hidden: []int{4}, Rate: rate, InitScale: 1, BatchSize: 16, Capacity: 300, UpdateEvery: 1, UpdatesPerStep: 2}
+	own := pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300, ActorRate: rate, CriticRate: rate, Decay: .01}
+	settings := neural.Settings{Hidden: []int{4}, Rate: rate, Decay: .01, InitScale: 1, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
+	value := ondevice.Value{Hidden: []int{4}, Rate: rate, Decay: .01, InitScale: 1, BatchSize: 16, Capacity: 300, UpdateEvery: 1, UpdatesPerStep: 2}
 	exploring := value
 	exploring.Epsilon = .1
 	for name, c := range map[string]struct {

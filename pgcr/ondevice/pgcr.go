@@ -162,7 +162,7 @@ func (p *agent) updateOnce(states []pgcr.State, h history, in []*Node, own func(
 	batch := pgcr.Batch{
 		Contexts: h.contexts(places), Chosen: h.contexts(chosen), Reward: h.rewards(chosen), Mask: mask,
 		Sets: Reshape(Iota(g, shapes.Make(dtypes.Int32, runs*b*p.m), 0), runs, 1, b*p.m), Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, p.m)),
-		Ready: Ones(g, shapes.Make(dtypes.Float32, runs, b)), WeightedCritic: c.WeightedCritic,
+		Ready: Ones(g, shapes.Make(dtypes.Float32, runs, b)), WeightedCritic: c.WeightedCritic, Decay: c.Decay,
 		Kappa: kappa, ActorRate: Scalar(g, dtypes.Float32, c.ActorRate), CriticRate: Scalar(g, dtypes.Float32, c.CriticRate), Updates: updates,
 	}
 	if n > 1 {

@@ -16,7 +16,7 @@ import (
 // be given.
 type Value struct {
 	Hidden                      []int
-	Rate, InitScale             float64
+	Rate, Decay, InitScale      float64
 	BatchSize, Capacity         int
 	UpdateEvery, UpdatesPerStep int
 	Epsilon                     float64
@@ -107,7 +107,7 @@ func (p *value) update(states []pgcr.State, h history, in []*Node) []pgcr.State 
 		chosen, ready := h.chosen(steps), Ones(g, shapes.Make(dtypes.Float32, steps.Shape().Dimensions...))
 		values := s.Forward(h.contexts(chosen), nil)
 		loss := pgcr.CriticLoss(ready, h.rewards(chosen), values) // (17)
-		s, _ = s.Descend(loss, Scalar(g, dtypes.Float32, p.Rate), updates, ready)
+		s, _ = s.Descend(loss, pgcr.Decayed(Scalar(g, dtypes.Float32, p.Rate), p.Decay, updates), updates, ready)
 	}
 	return []pgcr.State{s}
 }
