@@ -55,13 +55,9 @@ func UsualScale(e sim.Experiment) float64 {
 }
 
 // ShortScale is the fraction that notebooks and paper reproduce play unless another
-// one is asked for: 1,000 steps, and 500 where contexts have more than 100 features.
+// one is asked for: 400 steps.
 func ShortScale(e sim.Experiment) float64 {
-	steps := 1_000.0
-	if e.Problem != nil && e.Problem.Spec().Dim > 100 {
-		steps = 500
-	}
-	return min(1, steps/float64(e.Steps))
+	return min(1, 400/float64(e.Steps))
 }
 
 // Episode is over how many steps rewards are averaged in a figure of a run of that

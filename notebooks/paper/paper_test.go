@@ -267,11 +267,23 @@ func TestStudies(t *testing.T) {
 }
 
 // Of 10 uniform features u.c has the variance 1/12, at lambda 0. At lambda 1 the bump has about
-// the mean of exp(-z^2/2) with a normal z, 1/sqrt(2), and the variance 1/sqrt(3) - 1/2.
-func TestBump(t *testing.T) {
-	envtest.TestProblem(t, paper.Bump{Lambda: 0.5})
-	for lambda, want := range map[float64]float64{0: 1. / 12, 1: 1/math.Sqrt(3) - 0.5} {
-		env, expected, sum, squares := must(paper.Bump{Lambda: lambda}.New([]uint64{1})), make([]float64, 5), 0.0, 0.0
+// the mean of exp(-z^2/2) with a normal z, 1/sqrt(2), and the variance 1/sqrt(3) - 1/2. With
+// r = u.v the product xy has the mean r and the variance 1 + r^2 - 1.2 sum u_i^2 v_i^2.
+func TestFamily(t *testing.T) {
+	u, v, r, fourth := envs.Direction(1, "problem/linear part", 10), envs.Direction(1, "problem/bump", 10), 0.0, 0.0
+	for i := range u {
+		r += u[i] * v[i]
+		fourth += u[i] * u[i] * v[i] * v[i]
+	}
+	for _, c := range []struct {
+		problem        paper.Family
+		mean, variance float64
+	}{
+		{paper.Family{}, math.NaN(), 1. / 12}, {paper.Family{Lambda: 1}, 1 / math.Sqrt2, 1/math.Sqrt(3) - 0.5},
+		{paper.Family{Lambda: 1, Product: true}, r / math.Sqrt(12), (1 + r*r - 1.2*fourth) / 12},
+	} {
+		envtest.TestProblem(t, c.problem)
+		env, expected, sum, squares := must(c.problem.New([]uint64{1})), make([]float64, 5), 0.0, 0.0
 		const steps = 4000
 		for range steps {
 			env.(envs.Oracle).ExpectedRewards(expected)
@@ -280,9 +292,9 @@ func TestBump(t *testing.T) {
 			}
 			must(env.Step([]int{0}))
 		}
-		near(t, fmt.Sprint("the variance at lambda ", lambda), squares-sum*sum, want, 0.06*want)
-		if lambda == 1 {
-			near(t, "the mean of the bump", sum, 1/math.Sqrt2, 0.02)
+		near(t, fmt.Sprint("the variance of ", c.problem), squares-sum*sum, c.variance, 0.06*c.variance)
+		if !math.IsNaN(c.mean) {
+			near(t, fmt.Sprint("the mean of ", c.problem), sum, c.mean, 0.02)
 		}
 	}
 }

@@ -32,7 +32,8 @@ func ablation() []sim.Experiment {
 		changes = append(changes,
 			change{"N = 4", func(c *pgcr.Config) { c.Resamples = 4 }},
 			change{"own sets", func(c *pgcr.Config) { c.Resamples = pgcr.OwnSets }}, // vanilla policy gradient
-			change{"dropout 0.33", func(c *pgcr.Config) { c.Dropout = 0.33 }})
+			change{"dropout 0.33", func(c *pgcr.Config) { c.Dropout = 0.33 }},
+			change{"decay 0.001", func(c *pgcr.Config) { c.Decay = 0.001 }})
 		for _, ch := range changes {
 			c := from
 			ch.make(&c)
@@ -75,9 +76,14 @@ func defaults() (all []sim.Experiment) {
 // when is when PGCR wins: on problems from linear to far from linear, and with states, where
 // what pays now is not what pays in the long run and a bandit cannot know.
 func when() (all []sim.Experiment) {
-	for _, lambda := range []float64{0, 0.25, 0.5, 0.75, 1} {
+	for _, p := range []Family{{Lambda: 0}, {Lambda: 0.25}, {Lambda: 0.5}, {Lambda: 0.75}, {Lambda: 1},
+		{0.25, true}, {0.5, true}, {0.75, true}, {1, true}} {
+		name := "when"
+		if p.Product {
+			name = "when-product"
+		}
 		all = append(all, sim.Experiment{
-			Name: fmt.Sprint("when-", lambda), Problem: Bump{Lambda: lambda}, Runs: 10, Steps: 10_000, Seed: 2020,
+			Name: fmt.Sprint(name, "-", p.Lambda), Problem: p, Runs: 10, Steps: 20_000, Seed: 2020,
 			Entries: []sim.Entry{
 				{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
 				{Name: "Lin-UCB, default", Algorithm: baselines.LinUCB{}},
@@ -102,30 +108,37 @@ func when() (all []sim.Experiment) {
 	})
 }
 
-// Bump is a bandit whose expected reward goes from linear to a bump, of which the best linear model
-// is a constant:
+// Family is a family of bandits whose expected reward goes from linear to a bump or, with Product,
+// to a product, of which the best linear model is a constant:
 //
-//	E R(c) = (1 − Lambda) u·c + Lambda exp(−y²/2),  y = sqrt(12) v·(c − 1/2)
+//	E R(c) = (1 − Lambda) u·c + Lambda g(x, y),  x = sqrt(12) u·(c − 1/2),  y = sqrt(12) v·(c − 1/2)
+//	g = exp(−y²/2), or 0.289 x y
 //
 // The noise is N(0, 0.1²). There are 5 candidates, each uniform on the unit cube of 10 features. u
-// and v are two uniform directions of each run. u·c has a standard deviation of 0.289, and the bump
-// one of about 0.28.
-type Bump struct {
-	Lambda float64 // 0 to 1
+// and v are two uniform directions of each run. u·c and the product have a standard deviation of
+// 0.289, and the bump one of about 0.28.
+type Family struct {
+	Lambda  float64 // 0 to 1
+	Product bool
 }
 
-func (Bump) Spec() envs.Spec { return envs.Spec{Candidates: 5, Dim: 10} }
+func (Family) Spec() envs.Spec { return envs.Spec{Candidates: 5, Dim: 10} }
 
-func (p Bump) New(seeds []uint64) (envs.Environment, error) {
+func (p Family) New(seeds []uint64) (envs.Environment, error) {
 	return envs.FromLaw(p.Spec(), seeds, func(seed uint64) envs.Law {
 		u, v := envs.Direction(seed, "problem/linear part", 10), envs.Direction(seed, "problem/bump", 10)
 		expected := func(c []float32) float64 {
-			x, y := 0.0, 0.0
+			linear, x, y := 0.0, 0.0, 0.0
 			for i, ci := range c {
-				x += float64(u[i] * float64(ci))
+				linear += float64(u[i] * float64(ci))
+				x += float64(u[i] * (float64(ci) - 0.5))
 				y += float64(v[i] * (float64(ci) - 0.5))
 			}
-			return float64((1-p.Lambda)*x) + float64(p.Lambda*math.Exp(-6*y*y))
+			curved := math.Exp(-6 * y * y)
+			if p.Product {
+				curved = math.Sqrt(12) * x * y
+			}
+			return float64((1-p.Lambda)*linear) + float64(p.Lambda*curved)
 		}
 		return envs.Law{
 			Offer: func(contexts []float32, rng *rand.Rand) int {
@@ -144,8 +157,8 @@ func (p Bump) New(seeds []uint64) (envs.Environment, error) {
 // Time-Dependent Greed, with the paper's setting elsewhere.
 func collapse() sim.Experiment {
 	entries := []sim.Entry{{Name: "random", Algorithm: baselines.Random{}}, {Name: "default", Algorithm: pgcr.Config{}}}
-	for _, rate := range []float64{0.001, 0.003, 0.01, 0.03, 0.1} {
-		for _, dropout := range []float64{0, 0.33, 0.67} {
+	for _, rate := range []float64{0.001, 0.002, 0.003, 0.006, 0.01, 0.02, 0.03, 0.06, 0.1} {
+		for _, dropout := range []float64{0, 0.33, 0.5, 0.67} {
 			for _, greed := range []float64{0, 0.003} {
 				c := pgcr.Paper()
 				c.ActorRate, c.CriticRate, c.Dropout, c.Greed.Rate = rate, rate, dropout, greed
@@ -153,5 +166,5 @@ func collapse() sim.Experiment {
 			}
 		}
 	}
-	return sim.Experiment{Name: "collapse", Problem: envs.Mixed{}, Entries: entries, Runs: 20, Steps: 4_000, Seed: 2020}
+	return sim.Experiment{Name: "collapse", Problem: envs.Mixed{}, Entries: entries, Runs: 50, Steps: 2_000, Seed: 2020}
 }

@@ -30,8 +30,9 @@ const (
 func Tuning(e sim.Experiment) sim.Experiment {
 	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
 	var networks []network
+	decay := draws{envs.NewRand(tuneSeed, "decay")}
 	for d := (draws{envs.NewRand(tuneSeed, "networks")}); len(networks) < tries; {
-		networks = append(networks, d.network())
+		networks = append(networks, d.network(decay.oneOf(0, 0, 0.0001, 0.001)))
 	}
 	for _, s := range spaces(e) {
 		d := draws{envs.NewRand(tuneSeed, s.name)}
@@ -121,13 +122,13 @@ func ranking(results []*sim.Result) (ranked [][]*sim.Result) {
 // network is what all algorithms that learn by networks have. Their tries of one
 // number have the same, so that what one of them finds is not its luck.
 type network struct {
-	actorRate, criticRate, initScale float64
-	updates                          int
-	weighted, standardised           bool
+	actorRate, criticRate, decay, initScale float64
+	updates                                 int
+	weighted, standardised                  bool
 }
 
-func (d draws) network() network {
-	return network{d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
+func (d draws) network(decay float64) network {
+	return network{d.between(5e-5, 0.05), d.between(5e-5, 0.05), decay, d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
 }
 
 // space is an algorithm and how its settings are drawn.
@@ -154,7 +155,7 @@ func spaces(e sim.Experiment) []space {
 	}
 	added := func(n network) pgcr.Config {
 		c := rates(n)
-		c.InitScale, c.UpdatesPerStep, c.WeightedCritic = n.initScale, n.updates, n.weighted
+		c.Decay, c.InitScale, c.UpdatesPerStep, c.WeightedCritic = n.decay, n.initScale, n.updates, n.weighted
 		return c
 	}
 	heuristics := func(d draws, c pgcr.Config) pgcr.Config {
@@ -163,7 +164,7 @@ func spaces(e sim.Experiment) []space {
 	}
 	values := func(n network) neural.Settings {
 		return neural.Settings{Hidden: paperForm.Hidden, BatchSize: paperForm.BatchSize, UpdateEvery: paperForm.UpdateEvery,
-			Rate: n.criticRate, InitScale: n.initScale, UpdatesPerStep: n.updates}
+			Rate: n.criticRate, Decay: n.decay, InitScale: n.initScale, UpdatesPerStep: n.updates}
 	}
 	all := []space{
 		{"PGCR", func(n network, d draws) envs.Algorithm { return heuristics(d, rates(n)) }},
