@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,7 @@ type Claim struct {
 	Statement string // the paper's words, abridged
 	Source    string // where the paper says so
 	Setting   string // how long and how often it was run; empty when it was not
+	Made      string // its figure, the command that makes it, and what was tried, in Markdown
 	Parts     []Part
 	Verdict   Verdict // reproduced: all parts are; not reproduced: one is refuted
 }
@@ -115,7 +117,11 @@ func ClaimsOn(results []*sim.Result) []Claim {
 
 // claim is a claim that rests on the experiment.
 func (e evidence) claim(row int, statement, source string, parts ...Part) Claim {
-	c := Claim{Row: row, Statement: statement, Source: source}
+	name := e.declared.Name
+	c := Claim{Row: row, Statement: statement, Source: source, Made: fmt.Sprintf("[figure](figures/%s.png), `paper run %s`", name, name)}
+	if searched, is := map[string]string{"toy-dropout": "toy-bernoulli"}[name]; is || !IsMusic(e.declared) {
+		c.Made += fmt.Sprintf(", [tries](tuning/tuning-%s.csv)", cmp.Or(searched, name))
+	}
 	for _, p := range parts {
 		if p.Evidence != "" && !slices.Contains(c.Parts, p) { // what is missing is said once
 			c.Parts = append(c.Parts, p)

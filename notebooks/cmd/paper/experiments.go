@@ -159,7 +159,7 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 			if len(finals) == len(last.Entries) {
 				p.print(paper.TuningTable(results, finals))
 				header, rows := paper.TriesTable(results, finals)
-				err = p.write(e.Name, "csv", header, rows)
+				err = p.write("tuning/"+e.Name, "csv", header, rows)
 			}
 			return err
 		}})
