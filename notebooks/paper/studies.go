@@ -99,6 +99,8 @@ func when() (all []sim.Experiment) {
 		Name: "when-mdp", Problem: envtest.Chain{}, Runs: 10, Steps: 10_000, Seed: 2020,
 		Entries: []sim.Entry{
 			{Name: "PGCR, gamma 0.9", Algorithm: pgcr.Config{Discount: 0.9}},
+			{Name: "PGCR, gamma 0.9, paper", Algorithm: pgcr.Config{ActorRate: 0.01, CriticRate: 0.01, InitScale: 1, UpdatesPerStep: 1, WeightedCritic: true, Discount: 0.9}},
+			{Name: "PGCR, gamma 0.9, fast critic", Algorithm: pgcr.Config{ActorRate: 0.001, CriticRate: 0.01, InitScale: 1, UpdatesPerStep: 1, WeightedCritic: true, Discount: 0.9}},
 			{Name: "PGCR, gamma 0", Algorithm: pgcr.Config{}},
 			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
 			{Name: "Thompson", Algorithm: baselines.LinearThompson{}},
