@@ -178,6 +178,8 @@ func TestReadSongs(t *testing.T) {
 		"cut off after a field": {"s1=,5,465,a,c,l,3.0\nx,1,,a,b,c,", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
 		"cut off at a line end": {"s1=,5,465,a,c,l,3.0\nx,1,,a\n", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
 		"cut off in quotes":     {"s1=,5,465,a,c,l,3.0\nx,1,,\"a, b", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"cut off in the last":   {"s1=,5,465,a,c,l,3.0\nx,1,,a,b,c,\"3.", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"cut off in a letter":   {"s1=,5,465,a,c,l,3.0\nx,1,,a,b,c\xe6\x84", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
 		"cut off, two lines":    {"s1=,5,465,a,c,l,3.0\nx,1,,\"a\n", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
 		"cut off, many commas":  {"s1=,5,465,a,c,l,3.0\nx,1,,\"a, b, c, d, e", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
 		"cut off, second line":  {"s1=,5,465,a,c,l,3.0\nx,1,,\"a\nb", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},

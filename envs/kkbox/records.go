@@ -40,8 +40,8 @@ func (t *table) readLine() (string, error) {
 
 // each calls f with the values of the columns of every record, found by their
 // names in the header: "" where a record is too short. It leaves out, and counts,
-// records without any value and a last one that is cut off: which is too short, or
-// has neither a last value nor a line end. An error names line and column.
+// records without any value and a last one that is cut off: which is too short, or has
+// no line end and no last value, no closing quote or half a letter. An error names line and column.
 func (t *table) each(columns []string, f func(values []string) error) error {
 	if start, _ := t.text.Peek(3); string(start) == "\ufeff" { // a byte order mark
 		t.text.Discard(len(start))
@@ -76,7 +76,7 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 		case strings.TrimSpace(strings.Join(record, "")) == "":
 			t.empty++
 			continue
-		case t.cutOff, len(record) < t.width && t.ended(), !whole && record[len(record)-1] == "":
+		case len(record) < t.width && t.ended(), !whole && record[len(record)-1] == "":
 			t.cutOff = true
 			return nil
 		case len(record) != t.width:
@@ -111,10 +111,13 @@ func (t *table) next() (record []string, whole bool, err error) {
 	} else if err != nil {
 		return nil, false, t.wrong("", err)
 	}
-	if !utf8.ValidString(line) {
-		return nil, false, t.wrong("", fmt.Errorf("%.200q is not UTF-8: convert it with iconv", line))
-	}
 	whole = strings.HasSuffix(line, "\n")
+	if valid := utf8.ValidString(line); !valid && (whole || t.width == 0) {
+		return nil, false, t.wrong("", fmt.Errorf("%.200q is not UTF-8: convert it with iconv", line))
+	} else if !valid || !whole && strings.Count(line, `"`)%2 > 0 {
+		t.cutOff = true // within a letter, or in quotes
+		return nil, false, io.EOF
+	}
 	bare := strings.TrimRight(line, "\r\n")
 	if !strings.Contains(line, `"`) {
 		return strings.Split(bare, ","), whole, nil
@@ -147,9 +150,10 @@ func (t *table) next() (record []string, whole bool, err error) {
 	}
 	record = strings.Split(bare, ",")
 	isRecord := func(line string) bool { return strings.Count(line, ",") == t.width-1 }
-	if t.cutOff = ended && !isRecord(bare) && !slices.ContainsFunc(t.ahead, isRecord); !t.cutOff {
-		t.stray++
+	if t.cutOff = ended && !isRecord(bare) && !slices.ContainsFunc(t.ahead, isRecord); t.cutOff {
+		return nil, false, io.EOF
 	}
+	t.stray++
 	return record, whole, nil
 }
 

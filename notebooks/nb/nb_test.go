@@ -54,7 +54,6 @@ var cells = map[string]func(){
 	"bar": func() {
 		update, erase := nb.Bar()
 		update(sim.Status{Total: 100, Done: 25, Entry: "PG<R", Regret: 12.34})
-		update(sim.Status{Total: 100, Done: 26}) // too soon
 		update(sim.Status{Total: 100, Done: 100})
 		erase()
 	},

@@ -17,7 +17,7 @@ import (
 var errCell = errors.New("fails")
 
 const (
-	startTimeout   = 30 * time.Second
+	startTimeout   = 2 * time.Minute
 	interruptGrace = 7 * time.Second // the kernel kills a cell 5 seconds after an interrupt
 	shutdownGrace  = 3 * time.Second // it takes some 10 milliseconds
 )
@@ -155,7 +155,7 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 			case "execute_reply":
 				status = c.Status
 			default:
-				if tooMuch := o.add(m.Header.Type, c); tooMuch != "" && reason == "" {
+				if tooMuch := o.add(m.Header.Type, c, len(m.Content)); tooMuch != "" && reason == "" {
 					stop(tooMuch)
 				}
 			}
@@ -191,7 +191,7 @@ func run(ctx context.Context, n object, path string, timeout time.Duration) erro
 	defer k.stop()
 	byID := map[string]object{}
 	for i, c := range code {
-		o := &outputs{byID: byID}
+		o := &outputs{byID: byID, sizes: map[string]int{}}
 		began := time.Now()
 		source := strings.ReplaceAll(text(c["source"]), "\r\n", "\n") // GoNB knows no "%%\r"
 		reason, err := k.execute(ctx, source, timeout, o)

@@ -10,9 +10,9 @@
 //
 // It talks to the kernel by the Jupyter wire protocol
 // (https://jupyter-client.readthedocs.io/en/stable/messaging.html). A cell fails that does not
-// compile, takes longer than the time limit or writes more than 1 MiB of text, or whose program or
-// shell line does not exit with 0, and so does a command that GoNB does not know. Equal results give
-// equal files, byte for byte.
+// compile, takes longer than the time limit or puts out more than 1 MiB of text and pictures, or
+// whose program or shell line does not exit with 0, and so does a command that GoNB does not know.
+// Equal results give equal files, byte for byte.
 //
 // Three faults of GoNB remain. A comment //line in a cell ends the kernel, which leaves
 // its gopls running; a cell that reads stdin waits for the time limit; and a line that

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -51,6 +53,50 @@ func TestRefusedNotebooks(t *testing.T) {
 		if _, err := readNotebook(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error is %v, want the file and %q", content, err, want)
 		}
+	}
+}
+
+// Whatever the file says, it is a notebook that is written as it is read, or an error with its name.
+func FuzzNotebook(f *testing.F) {
+	f.Add(`{"cells": [{"cell_type": "code", "source": ["a\n", "b"], "outputs": 7}, {"source": "c"}, 1], "metadata": [], "nbformat": 4}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "a.ipynb")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		n, err := readNotebook(path)
+		if err != nil {
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("the error is %v", err)
+			}
+			return
+		}
+		prepare(n)
+		err = writeNotebook(path, n)
+		if again, err2 := readNotebook(path); err != nil || err2 != nil || !reflect.DeepEqual(again, n) {
+			t.Errorf("%v, %v: %v is read again as %v", err, err2, n, again)
+		}
+	})
+}
+
+// Two processes that write one notebook leave that of one of them.
+func TestWrittenTwice(t *testing.T) {
+	folder := t.TempDir()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 10 {
+				path := filepath.Join(folder, "out.ipynb")
+				err := writeNotebook(path, object{"cells": []any{strings.Repeat("x", 1<<16)}, "nbformat": 4})
+				if _, read := readNotebook(path); err != nil || read != nil {
+					t.Errorf("writing: %v, reading: %v", err, read)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if left, _ := os.ReadDir(folder); len(left) != 1 {
+		t.Errorf("there are %v", left)
 	}
 }
 
@@ -125,7 +171,7 @@ func TestFailingCells(t *testing.T) {
 		"%%\n//line f.go:9\nfmt.Println(1)":  "the kernel died",
 		"%%\nfor { fmt.Println(\"a line\")}": "1 MiB",
 	} {
-		file, err := execute(t, time.Minute, "%%\nprintln(1)", cell, "%%\nfmt.Println(\"never\")")
+		file, err := execute(t, time.Hour, "%%\nprintln(1)", cell, "%%\nfmt.Println(\"never\")")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "cell 2 of 3") {
 			t.Errorf("%s: error is %v, want cell 2 of 3 and %q", cell, err, want)
 		}
@@ -133,23 +179,46 @@ func TestFailingCells(t *testing.T) {
 			t.Errorf("%s: the cell after it was executed", cell)
 		}
 	}
-	if _, err := execute(t, 2*time.Second, "%%\nselect { case <-time.After(time.Hour): }"); err == nil || !strings.Contains(err.Error(), "timeout") {
+	if _, err := execute(t, time.Second, "%%\nselect { case <-time.After(time.Hour): }"); err == nil || !strings.Contains(err.Error(), "timeout") {
 		t.Errorf("of a cell that does not end the error is %v, want a timeout", err)
 	}
 }
 
 func TestOutputs(t *testing.T) {
 	const cell = "%%\r\nfmt.Println(\"2 of 2\")\nfmt.Fprintln(os.Stderr, \"exit status is no concern\")\nfmt.Println(\"<b>\")"
-	file, err := execute(t, time.Minute, cell)
+	file, err := execute(t, time.Hour, cell)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := execute(t, time.Minute, cell); again != file {
+	if again, _ := execute(t, time.Hour, cell); again != file {
 		t.Errorf("the same notebook gives another file:\n%s\n%s", file, again)
 	}
 	for _, want := range []string{"%%\\r\\nfmt", "\"2 of 2\\n\",\n      \"<b>\\n\"", "\"exit status is no concern\\n\"", "\"name\": \"gonb\""} {
 		if !strings.Contains(file, want) {
 			t.Errorf("%q is missing in\n%s", want, file)
+		}
+	}
+}
+
+// All that a cell puts out is bounded, but a progress bar may be redrawn for hours.
+func TestTooMuchOutput(t *testing.T) {
+	for kind, id := range map[string]string{"stream": "", "display_data": "", "update_display_data": "other", "error": ""} {
+		o, tooMuch := &outputs{byID: map[string]object{}, sizes: map[string]int{}}, ""
+		c := content{Text: strings.Repeat("x", 1<<16), Data: object{"text/plain": "x"}}
+		for range 100 {
+			c.Transient.ID = "bar"
+			if said := o.add("update_display_data", c, 1<<16); said != "" {
+				t.Fatalf("%s: a display that is updated: %s", kind, said)
+			}
+		}
+		for i := range 100 {
+			if c.Transient.ID = id; id != "" {
+				c.Transient.ID += strings.Repeat("+", i)
+			}
+			tooMuch = o.add(kind, c, 1<<16)
+		}
+		if stored, _ := json.Marshal(o.list()); tooMuch == "" || len(stored) > 1<<20 {
+			t.Errorf("%s: %q, %d bytes are stored", kind, tooMuch, len(stored))
 		}
 	}
 }

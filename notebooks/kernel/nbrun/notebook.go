@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -29,20 +31,21 @@ func readNotebook(path string) (object, error) {
 	return n, nil
 }
 
-// writeNotebook replaces the file at path, by way of another file. It writes what
-// Jupyter does: sorted keys, an indent of one space, no escaping of HTML.
+// writeNotebook replaces the file at path, by way of another file, which is of this process alone.
+// It writes what Jupyter does: sorted keys, an indent of one space, no escaping of HTML.
 func writeNotebook(path string, n object) error {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
 	e.Encode(n) // which was JSON
-	err := os.WriteFile(path+".new", buf.Bytes(), 0o666)
+	temporary := path + "." + rand.Text()
+	err := os.WriteFile(temporary, buf.Bytes(), 0o666)
 	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = os.Rename(temporary, path)
 	}
 	if err != nil {
-		os.Remove(path + ".new") // half a file, where the disk is full
+		os.Remove(temporary) // half a file, where the disk is full
 	}
 	return err
 }
@@ -85,10 +88,4 @@ func text(v any) string {
 }
 
 // lines splits a text after each newline, as the file holds it.
-func lines(s string) []string {
-	l := strings.SplitAfter(s, "\n")
-	if l[len(l)-1] == "" {
-		l = l[:len(l)-1]
-	}
-	return l
-}
+func lines(s string) []string { return slices.Collect(strings.Lines(s)) }

@@ -11,13 +11,14 @@ import (
 type outputs struct {
 	stdout, stderr strings.Builder
 	rich           []object
-	text           int               // bytes of stdout and stderr
+	size           int               // bytes of all that the cell puts out
+	sizes          map[string]int    // of them, those of displays that may be updated
 	failure        object            // an output of type error; nil: none so far
 	silent         string            // why the cell failed although the kernel calls it good
 	byID           map[string]object // displays of this cell and of earlier ones
 }
 
-const mostText = 1 << 20 // bytes that a cell may write
+const mostOutput = 1 << 20 // bytes that a cell may put out
 
 // GoNB reports the end of a shell line that failed, and a %command that it does
 // not know, as one message on stderr.
@@ -37,13 +38,20 @@ type content struct {
 	Traceback  []string
 }
 
-// add takes in a message of the iopub channel. Text that is too much is not kept.
-func (o *outputs) add(kind string, c content) (tooMuch string) {
+// add takes in a message of the iopub channel, of size bytes. One that is too much is not kept.
+func (o *outputs) add(kind string, c content, size int) (tooMuch string) {
+	o.size += size
+	if id := c.Transient.ID; id != "" {
+		if kind == "update_display_data" {
+			o.size -= o.sizes[id]
+		}
+		o.sizes[id] = size
+	}
+	if o.size > mostOutput {
+		return "more than 1 MiB of output"
+	}
 	switch kind {
 	case "stream":
-		if o.text += len(c.Text); o.text > mostText {
-			return "more than 1 MiB of text"
-		}
 		if c.Name != "stderr" {
 			o.stdout.WriteString(c.Text)
 			break
