@@ -124,9 +124,9 @@ func (t *table) next() (record []string, whole bool, err error) {
 	}
 	parse := func(text string, lazy bool) bool {
 		r := csv.NewReader(strings.NewReader(text))
-		r.LazyQuotes, r.FieldsPerRecord = lazy, -1
+		r.LazyQuotes, r.FieldsPerRecord = lazy, t.width // 0: any
 		record, err = r.Read()
-		return err == nil && (t.width == 0 || len(record) == t.width)
+		return err == nil
 	}
 	if parse(line, true) {
 		return record, whole, nil

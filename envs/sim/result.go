@@ -64,16 +64,15 @@ func (r *Result) String() string {
 
 // describe describes the last values of curves, divided.
 func describe(curves [][]float64, divisor float64) Statistics {
-	n := len(curves)
-	if n == 0 {
-		nan := math.NaN()
-		return Statistics{nan, nan, nan, nan, nan, nan}
+	var x []float64
+	for _, curve := range curves {
+		x = append(x, curve[len(curve)-1]/divisor)
 	}
-	x := make([]float64, n)
-	for i, curve := range curves {
-		x[i] = curve[len(curve)-1] / divisor
+	if x == nil {
+		x = []float64{math.NaN()}
 	}
 	slices.Sort(x)
+	n := len(x)
 	mean, low, high := Interval95(x)
 	return Statistics{mean, (x[(n-1)/2] + x[n/2]) / 2, low, high, x[0], x[n-1]}
 }

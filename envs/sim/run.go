@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -100,14 +99,11 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 }
 
 func parallel(workers, n int, f func(i int)) {
-	var next atomic.Int64
+	free := make(chan struct{}, workers)
 	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
-				f(int(i - 1))
-			}
-		})
+	for i := range n {
+		free <- struct{}{}
+		wg.Go(func() { f(i); <-free })
 	}
 	wg.Wait()
 }

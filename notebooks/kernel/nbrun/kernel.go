@@ -49,7 +49,11 @@ func startKernel(ctx context.Context, dir string) (*kernel, error) {
 	// a cell has left running is ended with it.
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	k.cmd.WaitDelay = 100 * time.Millisecond // grandchildren hold its stderr open
-	data, _ := json.Marshal(connectionFile(prefix))
+	data, _ := json.Marshal(object{
+		"transport": "ipc", "ip": prefix, "key": "", "signature_scheme": "hmac-sha256",
+		"shell_port": shellPort, "iopub_port": iopubPort, "stdin_port": stdinPort,
+		"control_port": controlPort, "hb_port": heartbeatPort,
+	})
 	if err = os.WriteFile(file, data, 0o600); err == nil {
 		err = k.cmd.Start()
 	}

@@ -17,14 +17,6 @@ import (
 // prefix-port, in a folder that is this user's: messages need no signature.
 const shellPort, iopubPort, stdinPort, controlPort, heartbeatPort = 1, 2, 3, 4, 5
 
-func connectionFile(prefix string) object {
-	return object{
-		"transport": "ipc", "ip": prefix, "key": "", "signature_scheme": "hmac-sha256",
-		"shell_port": shellPort, "iopub_port": iopubPort, "stdin_port": stdinPort,
-		"control_port": controlPort, "hb_port": heartbeatPort,
-	}
-}
-
 func socket(prefix string, port int) string { return prefix + "-" + strconv.Itoa(port) }
 
 // client is the front end's side of the protocol. What comes on the shell and
