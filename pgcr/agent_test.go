@@ -23,6 +23,9 @@ var everything = pgcr.Config{
 func TestConformance(t *testing.T) {
 	t.Run("default", func(t *testing.T) { envtest.TestAlgorithm(t, pgcr.Config{BatchSize: 16}, envs.Bernoulli{}, 60) })
 	t.Run("everything", func(t *testing.T) { envtest.TestAlgorithm(t, everything, envs.Mixed{Candidates: 3, Dim: 6}, 60) })
+	t.Run("linear", func(t *testing.T) {
+		envtest.TestAlgorithm(t, pgcr.Config{Hidden: []int{}, BatchSize: 16}, envs.Bernoulli{}, 60)
+	})
 	t.Run("sessions", func(t *testing.T) { envtest.TestAlgorithm(t, everything, envtest.Chain{}, 60) })
 	t.Run("own sets", func(t *testing.T) {
 		envtest.TestAlgorithm(t, pgcr.Config{Hidden: []int{12}, Dropout: 0.5, BatchSize: 16, Resamples: pgcr.OwnSets, Discount: 0.9}, envtest.Chain{}, 60)
@@ -298,7 +301,7 @@ func TestConfigErrors(t *testing.T) {
 		"Hidden": {Hidden: []int{0}}, "ActorRate": {ActorRate: -1}, "Decay": {Decay: -1}, "CriticRate": {CriticRate: math.NaN()}, "InitScale": {InitScale: -1},
 		"BatchSize": {BatchSize: -1}, "Resamples": {Resamples: -2}, "UpdateEvery": {UpdateEvery: -1}, "UpdatesPerStep": {UpdatesPerStep: -1},
 		"Capacity": {Capacity: -1}, "Greed.Rate": {Greed: pgcr.Greed{Rate: -1}}, "Greed.Floor": {Greed: pgcr.Greed{Floor: -2}},
-		"Greed.Cap": {Greed: pgcr.Greed{Cap: math.Inf(1)}}, "Dropout": {Dropout: 1}, "Discount": {Discount: 1.1},
+		"Greed.Cap": {Greed: pgcr.Greed{Cap: math.Inf(1)}}, "Dropout": {Hidden: []int{}, Dropout: .5}, "Discount": {Discount: 1.1},
 	} {
 		if _, err := c.New(envs.Spec{Candidates: 2, Dim: 2}, seeds(1, 1)); err == nil || !strings.Contains(err.Error(), "Config."+field+" is ") {
 			t.Errorf("%s: %v", field, err)

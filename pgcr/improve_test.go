@@ -1,6 +1,7 @@
 package pgcr_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -19,8 +20,12 @@ func TestImprove(t *testing.T) {
 		obs.Sizes = append(obs.Sizes, 2, 3, 3)
 		gains = append(gains, 2, 1, 9, 1, 2, 1, 1, 2, 1)
 	}
-	for _, likelihood := range []bool{false, true} {
-		policy, err := pgcr.Config{ActorRate: 0.05}.New(envs.Spec{Candidates: 3, Dim: 1}, []uint64{1, 2})
+	for i := range 4 {
+		likelihood, c := i%2 == 1, pgcr.Config{ActorRate: 0.05}
+		if i > 1 {
+			c.Hidden = []int{}
+		}
+		policy, err := c.New(envs.Spec{Candidates: 3, Dim: 1}, []uint64{1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,6 +47,11 @@ func TestImprove(t *testing.T) {
 		}
 		if p[1] < low || p[1] > high || p[4] < low || p[4] > high {
 			t.Errorf("likelihood %v: probabilities %.3f", likelihood, p)
+		}
+		// Without a hidden layer it is the softmax of the contexts times a weight.
+		actor, _, err := agent.Weights()
+		if odds := math.Log(p[1] / p[2]); err != nil || i > 1 && math.Abs(odds-2*float64(actor[0][0])) > 1e-4 {
+			t.Errorf("log odds %v of contexts 1 and -1 with weights %v, %v", odds, actor, err)
 		}
 	}
 }

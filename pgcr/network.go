@@ -14,14 +14,17 @@ import (
 // last feature of 1 that carries the bias of the first layer. Products then need no transposition.
 type Network struct {
 	Dim    int   // D, features of a context
-	Hidden []int // units of each hidden layer, at least one layer
+	Hidden []int // units of each hidden layer; none: the network is linear in the contexts
 	Bias   bool  // whether the output has one; a score needs none, since only differences count
 }
 
 // Shapes returns the dimensions of each parameter for R runs: the first layer [R, H, D+1], further
 // layers [R, H', H] and [R, H', 1], the output weights [R, 1, H], and the output bias [R, 1, 1] if
-// there is one.
+// there is one. Without hidden layers there is [R, 1, D+1] alone.
 func (n Network) Shapes(runs int) [][]int {
+	if len(n.Hidden) == 0 {
+		return [][]int{{runs, 1, n.Dim + 1}}
+	}
 	dims := [][]int{{runs, n.Hidden[0], n.Dim + 1}}
 	for l := 1; l < len(n.Hidden); l++ {
 		dims = append(dims, []int{runs, n.Hidden[l], n.Hidden[l-1]}, []int{runs, n.Hidden[l], 1})
@@ -33,8 +36,8 @@ func (n Network) Shapes(runs int) [][]int {
 	return dims
 }
 
-// last returns H of the last hidden layer, the length of a dropout mask.
-func (n Network) last() int { return n.Hidden[len(n.Hidden)-1] }
+// last returns H of the last hidden layer, the length of a dropout mask; 1 where there is no layer.
+func (n Network) last() int { return append([]int{1}, n.Hidden...)[len(n.Hidden)] }
 
 // Init draws the initial parameters of one run on the host, uniformly within scale over the square
 // root of a unit's inputs, in the order of Shapes.
@@ -61,17 +64,22 @@ func (n Network) Init(rng *rand.Rand, scale float64) [][]float32 {
 // layer, 0 or 1/(1-rate), the same for all contexts of a run. Nil drops nothing. With K > 1 masks,
 // [1, K, H], the result is [R, K, n].
 func (n Network) Forward(params []*Node, contexts, mask *Node) *Node {
-	h := MaxScalar(product(params[0], contexts), 0)
-	for l := 1; l < len(n.Hidden); l++ {
-		h = MaxScalar(Add(product(params[2*l-1], h), params[2*l]), 0)
+	h := contexts
+	for l := range n.Hidden {
+		if l == 0 {
+			h = product(params[0], h)
+		} else {
+			h = Add(product(params[2*l-1], h), params[2*l])
+		}
+		h = MaxScalar(h, 0)
 	}
-	out := 2*len(n.Hidden) - 1
+	out := max(2*len(n.Hidden)-1, 0)
 	weights := params[out]
 	if mask != nil {
 		weights = Mul(weights, mask)
 	}
 	y := product(weights, h)
-	if n.Bias {
+	if n.Bias && out > 0 {
 		y = Add(y, params[out+1])
 	}
 	if y.Shape().Dimensions[1] == 1 {

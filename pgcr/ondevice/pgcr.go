@@ -59,7 +59,7 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64, backend compute.Backend) (p
 		source := func(role string) *rand.Rand { return envs.NewRand(seed, "pgcr/"+role) }
 		p.streams = append(p.streams, agentStreams{source("act"), source("act-dropout"), source("replay"), source("update-dropout"), source("resample")})
 	}
-	units, u := c.Hidden[len(c.Hidden)-1], c.UpdatesPerStep
+	units, u := append([]int{1}, c.Hidden...)[len(c.Hidden)], c.UpdatesPerStep
 	p.uniform = newInput[float64](runs)
 	p.actMask, p.updateMask = newInput[float32](runs, 1, units), newInput[float32](u, runs, 1, units)
 	p.steps, p.places = newInput[int32](u, runs, c.BatchSize), newInput[int32](u, runs, c.BatchSize*p.m)
