@@ -25,7 +25,7 @@ func (e *Evaluation) Diagnose() Diagnosis {
 	n := len(e.Weight)
 	d := Diagnosis{MeanWeight: e.MeanWeight(), Effective: e.Estimate(IPW).Effective, Largest: slices.Max(e.Weight)}
 	d.Missing = max(0, 1-d.MeanWeight.Mean)
-	parts, rewarded, top := e.log.rewards(), 0, (n+99)/100
+	parts, rewarded, top := slices.Clone(e.of.reward), 0, (n+99)/100
 	for i, r := range parts {
 		if parts[i] = e.Weight[i] * math.Abs(r); parts[i] > 0 {
 			rewarded++
@@ -60,7 +60,7 @@ func Together(estimates ...Estimate) []Estimate {
 		e.Minus(estimates[0]) // panics where decisions are others
 		sums[k] = make([]float64, len(e.influence))
 		for i, x := range e.influence {
-			sums[k][e.units[i]] += x / (float64(len(e.influence)) * e.Error)
+			sums[k][e.of.units[i]] += x / (float64(len(e.influence)) * e.Error)
 		}
 	}
 	for s := range largest {

@@ -34,8 +34,7 @@ type Estimate struct {
 	Units           int     // users (decisions, where the log has no users) with a weight above 0
 	Effective       float64 // as many decisions with equal weights would say as much, (Σw)²/Σw²; of a Minus, the smaller number
 
-	log       *Log
-	units     []int     // whose luck each decision shares, see Log.units
+	of        *sample
 	influence []float64 // of every decision: the mean is 0
 	up, down  []float64 // the highest and the lowest that it could have been
 }
@@ -47,11 +46,10 @@ func (e Estimate) String() string { return fmt.Sprintf("%.3f [%.3f, %.3f]", e.Me
 // theirs where they have luck in common. It panics when the decisions are not the same.
 func (e Estimate) Minus(other Estimate) Estimate {
 	same := func(a, b Decision) bool { return a.ID == b.ID && a.User == b.User && a.Chosen == b.Chosen }
-	if !slices.EqualFunc(e.log.Decisions, other.log.Decisions, same) {
-		panic(fmt.Sprintf("logged: got an estimate from other decisions (%d), want the same (%d)",
-			len(other.log.Decisions), len(e.log.Decisions)))
+	if !slices.EqualFunc(e.of.decisions, other.of.decisions, same) {
+		panic(fmt.Sprintf("logged: got an estimate from other decisions (%d), want the same (%d)", len(other.of.decisions), len(e.of.decisions)))
 	}
-	d := Estimate{Mean: e.Mean - other.Mean, Units: min(e.Units, other.Units), Effective: min(e.Effective, other.Effective), log: e.log, units: e.units}
+	d := Estimate{Mean: e.Mean - other.Mean, Units: min(e.Units, other.Units), Effective: min(e.Effective, other.Effective), of: e.of}
 	for i, x := range e.influence {
 		d.influence = append(d.influence, x-other.influence[i])
 		low, high := e.down[i]-other.down[i], e.up[i]-other.up[i]
@@ -63,45 +61,41 @@ func (e Estimate) Minus(other Estimate) Estimate {
 // MeanWeight is 1 in expectation. Where its interval leaves that out, the propensities are wrong, or
 // the policy chooses what the log never shows, and no estimate holds.
 func (e *Evaluation) MeanWeight() Estimate {
-	return e.log.estimate(terms{reward: e.Weight, weight: ones(e.Weight)})
+	return e.of.estimate(terms{reward: e.Weight, weight: ones(e.Weight)})
 }
 
 // Mean is the mean reward of the logged choices.
 func (l *Log) Mean() Estimate {
-	return l.estimate(terms{reward: l.rewards(), weight: ones(l.Decisions)})
+	s := l.sample()
+	return s.estimate(terms{reward: s.reward, weight: ones(s.reward)})
 }
 
-func ones[T any](like []T) []float64 { return slices.Repeat([]float64{1}, len(like)) }
+func ones(like []float64) []float64 { return slices.Repeat([]float64{1}, len(like)) }
 
 // terms are what an estimate is made of: base + weight (reward - model), [N] each. Nil is 0, but of
 // the reward; weights are divided by their mean or not.
 type terms struct {
 	reward, weight, base, model []float64
 	normalised                  bool
-	units                       []int // nil: those of the log
 }
 
 // estimate is the mean of the terms.
-func (l *Log) estimate(t terms) Estimate {
+func (of *sample) estimate(t terms) Estimate {
 	n, seen, low, high := float64(len(t.reward)), make([]bool, len(t.reward)), math.Inf(1), math.Inf(-1)
-	zeros, sampling := make([]float64, len(t.reward)), l.sampling()
-	counts := t.weight // what makes a decision count
+	zeros, counts := make([]float64, len(t.reward)), t.weight // what makes a decision count
 	if t.weight == nil {
 		t.weight, counts = zeros, ones(zeros)
 	}
 	if t.base == nil {
 		t.base, t.model = zeros, zeros
 	}
-	e := Estimate{log: l, units: t.units}
-	if e.units == nil {
-		e.units = l.units()
-	}
+	e := Estimate{of: of}
 	var total, squares, sum, base float64
-	for i, s := range sampling {
+	for i, s := range of.sampling {
 		low, high = min(low, t.reward[i]), max(high, t.reward[i])
 		base, sum = base+s*t.base[i]/n, sum+s*t.weight[i]*(t.reward[i]-t.model[i])
 		total, squares = total+s*counts[i], squares+s*counts[i]*s*counts[i]
-		if unit := e.units[i]; counts[i] > 0 && !seen[unit] {
+		if unit := of.units[i]; counts[i] > 0 && !seen[unit] {
 			seen[unit] = true
 			e.Units++
 		}
@@ -115,7 +109,7 @@ func (l *Log) estimate(t terms) Estimate {
 	e.Mean = base + mean
 	for i, w := range t.weight {
 		at := func(x float64) float64 {
-			return sampling[i] * (t.base[i] + share*w*(x-t.model[i]-centre) + centre - e.Mean)
+			return of.sampling[i] * (t.base[i] + share*w*(x-t.model[i]-centre) + centre - e.Mean)
 		}
 		e.influence, e.down, e.up = append(e.influence, at(t.reward[i])), append(e.down, at(low)), append(e.up, at(high))
 	}
@@ -132,7 +126,7 @@ const tiny = 1e-6
 // not known, or no more than rounding of values of a size.
 func (e Estimate) interval(size float64) Estimate {
 	sums, squares, users, n := make([]float64, len(e.influence)), 0.0, float64(e.Units), float64(len(e.influence))
-	for i, unit := range e.units {
+	for i, unit := range e.of.units {
 		sums[unit] += e.influence[i]
 	}
 	for _, s := range sums {

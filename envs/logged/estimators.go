@@ -114,10 +114,10 @@ func (e *Evaluation) Estimate(k Estimator) Estimate {
 	if k.Model && len(e.Model) != len(e.Weight) {
 		panic(fmt.Sprintf("logged: %s wants a reward model, got predictions for %d decisions, want %d: set Evaluation.Model", k.Name, len(e.Model), len(e.Weight)))
 	}
-	t := terms{reward: e.log.rewards(), normalised: k.Normalised, units: e.units}
+	t := terms{reward: e.of.reward, normalised: k.Normalised}
 	for i, q := range e.Model {
 		if k.Model {
-			t.model = append(t.model, q[e.log.Decisions[i].Chosen])
+			t.model = append(t.model, q[e.of.decisions[i].Chosen])
 			t.base = append(t.base, floats.Dot(e.Probabilities[i], q))
 		}
 	}
@@ -128,7 +128,7 @@ func (e *Evaluation) Estimate(k Estimator) Estimate {
 				t.weight = append(t.weight, weight(w, l))
 			}
 		}
-		return e.log.estimate(t)
+		return e.of.estimate(t)
 	}
 	if k.Weight != nil && k.Grid == nil {
 		return at(k.Weight, k.L)

@@ -71,8 +71,7 @@ type Evaluation struct {
 	Probabilities [][]float64 // how probably the policy chooses each candidate, [N][m]
 	Weight        []float64   // the probability of the logged choice by its propensity, [N]; NaN without propensities
 	Model         [][]float64 // the reward that a model expects of each candidate, [N][m], see Log.CrossFit; nil: none
-	log           *Log
-	units         []int // of the log
+	of            *sample
 }
 
 // Evaluate asks a policy how probably it would choose each candidate of every decision. The policy
@@ -83,7 +82,7 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 	if err := log.check(slices.ContainsFunc(log.Decisions, func(d Decision) bool { return d.Propensity != 0 })); err != nil {
 		return nil, err
 	}
-	e := &Evaluation{log: log, units: log.units()}
+	e := &Evaluation{of: log.sample()}
 	for i, d := range log.Decisions {
 		p, err := log.probabilities(policy, runs, d)
 		if err := errors.Join(ctx.Err(), err); err != nil {

@@ -83,7 +83,7 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 		learner = greedy{learner}
 	}
 	train, held := log.Split(1 - cmp.Or(s.HoldOut, 0.2))
-	q, sampling := make([][]float64, len(train.Decisions)), train.sampling()
+	q, sampling := make([][]float64, len(train.Decisions)), train.sample().sampling
 	model := s.Model
 	if model == nil {
 		model = Ridge(1)

@@ -201,32 +201,22 @@ func (l *Log) observation(decisions []Decision) envs.Observation {
 	return o
 }
 
-// rewards are those of the choices, [N].
-func (l *Log) rewards() (x []float64) {
-	for _, d := range l.Decisions {
-		x = append(x, float64(d.Reward))
-	}
-	return x
+// sample is what estimates need of decisions, [N] each.
+type sample struct {
+	decisions        []Decision
+	reward, sampling []float64 // of the choices; how many decisions each stands for, by their mean
+	units            []int     // whose luck each decision shares: its user's, or its own where it has none
 }
 
-// sampling is how many decisions each stands for, by their mean, [N].
-func (l *Log) sampling() (s []float64) {
-	for _, d := range l.Decisions {
-		s = append(s, cmp.Or(d.SamplingWeight, 1))
-	}
-	floats.Scale(float64(len(s))/floats.Sum(s), s)
-	return s
-}
-
-// units says whose luck each decision shares, [N]: its user's, or its own where it has none.
-func (l *Log) units() []int {
-	units, users := make([]int, len(l.Decisions)), map[string]int{}
+func (l *Log) sample() *sample {
+	s, users := &sample{decisions: l.Decisions}, map[string]int{}
 	for i, d := range l.Decisions {
-		units[i] = i
-		if first, known := users[d.User]; known && d.User != "" {
-			units[i] = first
+		if _, known := users[d.User]; !known || d.User == "" {
+			users[d.User] = i
 		}
-		users[d.User] = units[i]
+		s.units = append(s.units, users[d.User])
+		s.reward, s.sampling = append(s.reward, float64(d.Reward)), append(s.sampling, cmp.Or(d.SamplingWeight, 1))
 	}
-	return units
+	floats.Scale(float64(len(s.units))/floats.Sum(s.sampling), s.sampling)
+	return s
 }

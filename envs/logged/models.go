@@ -25,7 +25,7 @@ func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 		return nil, err
 	}
 	part, users := make([]int, len(l.Decisions)), 0
-	for i, first := range l.units() {
+	for i, first := range l.sample().units {
 		if first == i {
 			part[i] = users % parts
 			users++
@@ -82,7 +82,7 @@ func linear(penalty float64, law func(score float64) (mean, derivative float64))
 			}
 			return append(row, 1)
 		}
-		weights, step, before, start, sampling := make([]float64, dim), make([]float64, dim), math.Inf(1), -1.0, log.sampling()
+		weights, step, before, start, sampling := make([]float64, dim), make([]float64, dim), math.Inf(1), -1.0, log.sample().sampling
 		for range 200 {
 			next, gradient, hessian := make([]float64, dim), make([]float64, dim), mat.NewSymDense(dim, nil)
 			floats.AddTo(next, weights, step)

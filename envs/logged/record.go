@@ -52,7 +52,7 @@ func Record(ctx context.Context, env envs.Environment, policy envs.Policy, steps
 // Decision.Expected is not known.
 func (e *Evaluation) Truth() float64 {
 	sum := 0.0
-	for i, d := range e.log.Decisions {
+	for i, d := range e.of.decisions {
 		if d.Expected == nil {
 			return math.NaN()
 		}

@@ -26,7 +26,7 @@ import (
 
 // learners are the algorithms of train, and those whose policies evaluate reads, with any settings.
 var learners = map[string]envs.Algorithm{
-	"pgcr": pgcr.Config{}, "vanilla": neural.VanillaPG{}, "greedy": neural.Greedy{}, "epsilon-greedy": neural.EpsilonGreedy{},
+	"pgcr": pgcr.Config{}, "softmax": pgcr.Config{Hidden: []int{}}, "vanilla": neural.VanillaPG{}, "greedy": neural.Greedy{}, "epsilon-greedy": neural.EpsilonGreedy{},
 	"lin-ucb": baselines.LinUCB{Alpha: 0.1, Intercept: true}, "glm-ucb": baselines.GLMUCB{Alpha: 0.1},
 	"thompson": baselines.LinearThompson{Scale: 0.1}, "logistic-thompson": baselines.LogisticThompson{Scale: 0.1}, "random": baselines.Random{},
 }
@@ -96,7 +96,7 @@ func (p *program) logCommands() []*cobra.Command {
 		return err
 	})
 	train.Flags().StringVar(&algorithm, "algorithm", "pgcr", strings.Join(slices.Sorted(maps.Keys(learners)), ", "))
-	train.Flags().StringVar(&objective, "objective", "pass", strings.Join(slices.Sorted(maps.Keys(objectives)), ", ")+"; all but pass are for pgcr")
+	train.Flags().StringVar(&objective, "objective", "pass", strings.Join(slices.Sorted(maps.Keys(objectives)), ", ")+"; all but pass are for pgcr and softmax")
 	return []*cobra.Command{evaluate, train}
 }
 

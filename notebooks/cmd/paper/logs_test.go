@@ -34,7 +34,7 @@ func TestLogs(t *testing.T) {
 		{[]string{"evaluate", log, "-policy", policy, "-columns", "price"}, 1, "-columns is price"},
 		{[]string{"train", log, "-algorithm", "lin-ucb", "-objective", "dr", "-policy", policy}, 1, "has no Improve"},
 		{[]string{"train", log, "-algorithm", "magic"}, 1, `-algorithm is "magic"`},
-		{[]string{"train", log, "-objective", "dr", "-policy", policy}, 0, "sub-Gaussian DR"},
+		{[]string{"train", log, "-objective", "dr", "-algorithm", "softmax", "-policy", policy}, 0, "sub-Gaussian DR"},
 		{[]string{"evaluate", log, "-policy", policy}, 0, "sub-Gaussian DR"},
 		{[]string{"evaluate"}, 2, "accepts 1 arg"},
 	} {
