@@ -40,6 +40,7 @@ func (e *Evaluation) Diagnose() Diagnosis {
 	}
 	w, known := d.MeanWeight, !math.IsNaN(d.MeanWeight.Mean)
 	warn(!known, "the log has no propensities: there is DM alone, and nothing says how far its model is off")
+	warn(e.of.estimated, "the propensities are estimated, and nothing says how far they are off")
 	warn(known && !(w.Low <= 1 && 1 <= w.High), "the mean weight is %v, which leaves out 1: propensities are wrong, or the policy chooses what the log never shows; no estimate holds", w)
 	warn(known && !(d.Effective >= 30), "%.0f effective decisions: the policy seldom chooses as the log does, and estimates with weights are luck", d.Effective)
 	warn(d.Top > 0.5 && rewarded > 5*top, "1 %% of the decisions have %.0f %% of the weighted rewards: intervals are too short", 100*d.Top) // else rewards are rare

@@ -31,41 +31,6 @@ func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint
 	return policy, nil
 }
 
-// Replay lets a policy play the log while it learns and returns its steps as a log, whose Mean is
-// what it earned (Li, Chu, Langford, Wang: Unbiased offline evaluation of contextual-bandit-based
-// news article recommendation algorithms. WSDM 2011, algorithm 2). A decision in which it chooses
-// what was chosen is a step, from which it learns; others are skipped. Of those, each is kept with
-// probability smallest propensity / propensity, so that all are equally probable to be steps, and the
-// steps have the law of a policy that plays online. A small propensity leaves few. The interval of the
-// mean is for the choices of this policy; another seed may learn something else.
-func Replay(ctx context.Context, log *Log, algorithm envs.Algorithm, seed uint64) (*Log, error) {
-	if err := log.check(true); err != nil {
-		return nil, err
-	}
-	policy, err := algorithm.New(log.Spec(), []uint64{seed})
-	if err != nil {
-		return nil, err
-	}
-	smallest, action, keep := 1.0, make([]int, 1), envs.NewRand(seed, "logged/keep")
-	for _, d := range log.Decisions {
-		smallest = min(smallest, d.Propensity)
-	}
-	steps := *log
-	steps.Decisions = nil
-	for _, d := range log.Decisions {
-		t, kept := log.step(d, 1), keep.Float64()*d.Propensity < smallest
-		err := errors.Join(ctx.Err(), policy.Act(action, t.Observation))
-		if err == nil && kept && action[0] == d.Chosen {
-			steps.Decisions = append(steps.Decisions, d)
-			err = policy.Update(t)
-		}
-		if err != nil {
-			return nil, log.failed(d, err)
-		}
-	}
-	return &steps, nil
-}
-
 // Evaluation is a policy beside a log of N decisions.
 type Evaluation struct {
 	Probabilities [][]float64 // how probably the policy chooses each candidate, [N][m]

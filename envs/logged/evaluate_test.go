@@ -322,14 +322,13 @@ func (*loose) Probabilities(dst []float64, _ envs.Observation) error {
 
 func TestEvaluateErrors(t *testing.T) {
 	ctx, none := context.Background(), table([]float64{1}, []float64{0}, "")
-	_, replayed := logged.Replay(ctx, none, baselines.Random{}, 1)
 	_, empty := logged.Train(ctx, &logged.Log{Candidates: 2, Features: []string{"x"}}, baselines.Random{}, []uint64{1})
 	_, summed := logged.Evaluate(ctx, table([]float64{-1e6}, []float64{1}, ""), &loose{}, 1)
 	stopped, stop := context.WithCancel(ctx)
 	stop()
 	_, cancelled := logged.Train(stopped, table([]float64{1}, []float64{1}, ""), baselines.Random{}, []uint64{1})
 	errs := map[string]error{
-		`has the propensity 0, want`: replayed, "the log has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN (the largest feature of the log is 1, the largest reward 1e+06)`: summed,
+		"the log has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN (the largest feature of the log is 1, the largest reward 1e+06)`: summed,
 	}
 	for want, change := range map[string]func(d *logged.Decision){
 		`decision "1" has the propensity 0`:                             func(d *logged.Decision) { d.Propensity = 0 },
@@ -365,52 +364,5 @@ func TestSplit(t *testing.T) {
 		if len(first.Decisions) != want || len(rest.Decisions) != 7-want || first.Spec() != log.Spec() {
 			t.Errorf("Split(%v) has %d and %d decisions, want %d first", fraction, len(first.Decisions), len(rest.Decisions), want)
 		}
-	}
-}
-
-// A learner that is replayed earns in its first steps what it earns online, where sets have several
-// sizes and the log is not uniform. The probabilities that the learner chooses the larger x are
-// compared through expected rewards of the steps.
-func TestReplayIsOnline(t *testing.T) {
-	const seeds, steps = 200, 30
-	learner := baselines.LinearThompson{Scale: 0.5}
-	var sum, squares float64
-	for seed := range uint64(seeds) {
-		played, err := logged.Replay(context.Background(), simulate(seed+1000, 300, 1, 1), learner, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(played.Decisions) < steps {
-			t.Fatalf("seed %d: %d steps", seed, len(played.Decisions))
-		}
-		difference := 0.0
-		for _, d := range played.Decisions[:steps] {
-			difference += expected(d, d.Chosen) / steps
-		}
-		policy, err := learner.New(played.Spec(), []uint64{seed + 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		dice, action := rand.New(rand.NewPCG(seed, 2)), make([]int, 1)
-		for _, d := range simulate(seed+5000, steps, 1, 0).Decisions {
-			obs := envs.Observation{Runs: 1, Candidates: 3, Dim: 2, Sizes: []int32{int32(len(d.Contexts) / 2)},
-				Contexts: append(d.Contexts, 0, 0)[:6]}
-			if err := policy.Act(action, obs); err != nil {
-				t.Fatal(err)
-			}
-			out := envs.Outcome{Reward: []float32{0}}
-			if dice.Float64() < expected(d, action[0]) {
-				out.Reward[0] = 1
-			}
-			difference -= expected(d, action[0]) / steps
-			if err := policy.Update(envs.Transition{Observation: obs, Actions: action, Outcome: out}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		sum, squares = sum+difference, squares+difference*difference
-	}
-	mean := sum / seeds
-	if se := math.Sqrt((squares/seeds - mean*mean) / (seeds - 1)); math.Abs(mean) > 4*se {
-		t.Errorf("replayed minus online is %.5f ± %.5f", mean, se)
 	}
 }

@@ -15,30 +15,26 @@ import (
 	"strings"
 )
 
-// openBandit reads the Open Bandit Dataset in the folder of a campaign: item_context.csv has the
-// catalogue, and a file with the folder's name a decision a record.
-func openBandit(folder string, hash int) (*Log, error) {
-	t := newTable(hash)
+// catalogue reads item_context.csv in the folder of a campaign of the Open Bandit Dataset, and returns
+// the file with the folder's name, which has a decision a record.
+func (t *table) catalogue(folder string) (*os.File, error) {
 	path, err := filepath.Abs(folder)
-	for i, name := range []string{"item_context.csv", filepath.Base(path) + ".csv"} {
-		file, err2 := os.Open(filepath.Join(path, name))
-		if err = errors.Join(err, err2); err != nil {
-			return nil, fmt.Errorf("logged: %w", err)
-		}
-		defer file.Close()
-		for err = t.open(file, ','); err == nil; {
-			var row record
-			if row, err = t.next(); err == nil {
-				err = []func(record) error{t.item, t.shown}[i](row)
-			}
-		}
-		if !t.last(err) {
-			err = fmt.Errorf("%s: %w", name, err)
-			break
-		}
-		err, t.err = nil, nil
+	items, err2 := os.Open(filepath.Join(path, "item_context.csv"))
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
 	}
-	return t.finish(folder, err)
+	defer items.Close()
+	t.parse = (*table).shown
+	for err = t.open(items); err == nil; {
+		var row record
+		if row, err = t.next(); err == nil {
+			err = t.item(row)
+		}
+	}
+	if err != io.EOF {
+		return nil, fmt.Errorf("item_context.csv: %w", err)
+	}
+	return os.Open(filepath.Join(path, filepath.Base(path)+".csv"))
 }
 
 // item reads an item of the catalogue, which is a category, too.
@@ -57,8 +53,8 @@ func (t *table) item(row record) error {
 }
 
 // shown reads a decision among the items of the catalogue.
-func (t *table) shown(row record) error {
-	items := t.log.Candidates
+func (t *table) shown(rows []record) (Decision, error) {
+	row, items := rows[0], t.log.Candidates
 	d := Decision{ID: strings.Clone(row.fields[0]), size: items, Reward: t.float32(row, "click")}
 	d.Propensity = t.number(row, "propensity_score", leastPropensity, 1, "a probability from 1e-6 to 1")
 	d.Chosen = int(t.number(row, "item_id", 0, float64(items-1), "an item of item_context.csv"))
@@ -72,10 +68,7 @@ func (t *table) shown(row record) error {
 			d.values = append(d.values, value{-1, t.at(name + "=" + t.field(row, name)), 1})
 		}
 	}
-	if t.err == nil {
-		t.log.add(d)
-	}
-	return t.err
+	return d, t.err
 }
 
 // event is a line of dsjson.
@@ -90,48 +83,52 @@ type event struct {
 	Skip       bool           `json:"_skipLearn"`
 }
 
-// dsjson reads Vowpal Wabbit's log of decisions, an event a line.
-func dsjson(r io.Reader, name string, hash int) (*Log, error) {
-	t, lines, skipped := newTable(hash), map[string]int{}, 0
-	t.text = bufio.NewReader(r)
-	for line := 1; t.err == nil; line++ {
+// events reads Vowpal Wabbit's log of decisions, dsjson, an event a line.
+func (t *table) events(r io.Reader) error {
+	var end error
+	skipped, from := 0, int64(0)
+	t.text, t.parse = bufio.NewReader(r), (*table).event
+	for line := 1; end == nil; line++ {
 		var text []byte
-		text, t.err = t.text.ReadBytes('\n')
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
+		text, end = t.text.ReadBytes('\n')
+		to := from + int64(len(text))
+		if len(bytes.TrimSpace(text)) > 0 {
+			d, err := t.parse(t, []record{{fields: []string{string(text)}}})
+			id := cmp.Or(d.ID, fmt.Sprint(line))
+			switch before := t.before[id]; {
+			case err == nil && d.size == 0:
+				skipped++
+			case err == nil && before == 0:
+				t.before[id] = line
+				t.add(d, from, to)
+			default:
+				if err == nil {
+					err = fmt.Errorf("event %q is also in line %d", id, before)
+				}
+				if err = fmt.Errorf("line %d: %w", line, err); !t.last(err) {
+					return err
+				}
+			}
 		}
-		var e event
-		var d Decision
-		err := json.Unmarshal(text, &e)
-		sets, _ := e.Context["_multi"].([]any)
-		switch before := lines[e.EventID]; {
-		case err != nil:
-		case len(sets) == 0 || e.Cost == nil || e.Skip:
-			skipped++
-			continue
-		case before > 0:
-			err = fmt.Errorf("event %q is also in line %d", e.EventID, before)
-		default:
-			d, err = e.decision(sets, t.names)
-		}
-		if err == nil {
-			t.log.add(d)
-			lines[cmp.Or(d.ID, fmt.Sprint(line))] = line
-		} else if err = fmt.Errorf("line %d: %w", line, err); !t.last(err) {
-			t.err = err
-		}
+		from = to
 	}
 	if skipped > 0 {
 		t.log.warn("%d events without candidates (_multi) or reward (_label_cost), or not to be learned, are left out", skipped)
 	}
-	if t.err == io.EOF {
-		t.err = nil
+	if end == io.EOF {
+		return nil
 	}
-	return t.finish(name, t.err)
+	return end
 }
 
-// decision makes a decision of an event.
-func (e event) decision(sets []any, n names) (d Decision, err error) {
+// event makes a decision of a line of dsjson, without candidates where it is not one.
+func (t *table) event(rows []record) (d Decision, err error) {
+	var e event
+	err = json.Unmarshal([]byte(rows[0].fields[0]), &e)
+	sets, _ := e.Context["_multi"].([]any)
+	if err != nil || len(sets) == 0 || e.Cost == nil || e.Skip {
+		return d, err
+	}
 	d = Decision{ID: e.EventID, Chosen: e.Action - 1, Propensity: e.Propensity, Reward: float32(0 - *e.Cost), SamplingWeight: 1 / (1 - e.Dropped), size: len(sets)}
 	if e.Index != nil {
 		d.Chosen = *e.Index
@@ -149,7 +146,7 @@ func (e event) decision(sets []any, n names) (d Decision, err error) {
 			if !(math.Abs(x) <= math.MaxFloat32) {
 				err = fmt.Errorf("feature %q is %v", name, x)
 			} else if x != 0 {
-				d.values = append(d.values, value{int32(c - 1), n.at(name), float32(x)})
+				d.values = append(d.values, value{int32(c - 1), t.at(name), float32(x)})
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func TestFormats(t *testing.T) {
 		{obd(items, strings.Replace(shown, "24,1,3", "24,2,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "2" is not an item of item_context.csv`},
 		{obd(strings.Replace(items, "0,0,-", "0,1,-", 1), shown), logged.Format{}, `item_context.csv: line 2, column "item_id": "1" is not the next item, 0`},
 		{obd(strings.Replace(items, "item_id", "id", 1), shown), logged.Format{}, `column "item_id": it is missing`},
-		{obd(items, shown[:strings.Index(shown, "\n")+1]), logged.Format{}, "shoes: there are no decisions"},
+		{obd(items, shown[:strings.Index(shown, "\n")+1]), logged.Format{}, "shoes.csv: there are no decisions"},
 	} {
 		path := write(t, slices.DeleteFunc(slices.Clone(c.files), func(s string) bool { return s == "" })...)
 		if len(c.files) == 2 {
@@ -73,7 +73,15 @@ func TestFormats(t *testing.T) {
 		}
 		log, err := logged.ReadFile(path, c.f)
 		got := fmt.Sprint(err)
-		if err == nil {
+		c.f.Keep = 1
+		if again, err2 := logged.ReadFile(path, c.f); fmt.Sprint(err2) != got {
+			t.Errorf("%q, read twice: %v, want %s", c.files, err2, got)
+		} else if err == nil {
+			for i, d := range again.Decisions {
+				if x := again.Contexts(d); !slices.Equal(x, log.Contexts(log.Decisions[i])) {
+					t.Errorf("%q, read twice: %v", c.files, x)
+				}
+			}
 			var decisions []string
 			for _, d := range log.Decisions {
 				decisions = append(decisions, fmt.Sprint("{", d.ID, " ", d.User, " ", log.Contexts(d), " ", d.Chosen, " ", d.Reward, " ", d.Propensity, " ", d.SamplingWeight, "}"))

@@ -31,6 +31,7 @@ type Learning struct {
 	Epochs     int     // passes through the log, at most; default 30
 	Batch      int     // decisions an update; default 64
 	HoldOut    float64 // share of the decisions, the last ones, that choose the epoch by DR; default 0.2
+	imitate    bool    // the epoch is the one in which the choices are most probable
 	Greedy     bool    // the policy takes the most probable candidate always; with Likelihood it would else choose in proportion to rewards
 }
 
@@ -131,7 +132,13 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 			return nil, err
 		}
 		e.Model = qHeld
-		if value := e.Estimate(DR).Mean; value > highest {
+		value := e.Estimate(DR).Mean
+		for i, d := range held.Decisions {
+			if s.imitate {
+				value += math.Log(e.Probabilities[i][d.Chosen])
+			}
+		}
+		if value > highest {
 			highest = value
 			best.Reset()
 			err = learner.Save(&best)
@@ -168,4 +175,29 @@ func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, sca
 		}
 	}
 	return append(sets, d), append(gains, g...)
+}
+
+// EstimatePropensities returns a log whose propensities are those of a policy that has learned to
+// choose as the log does, in one run. Softmax scores, pgcr.Config{Hidden: []int{}}, make that a
+// conditional logit model. Estimates are as good as that policy, which no interval knows; Diagnose
+// warns of it.
+func (l *Log) EstimatePropensities(ctx context.Context, algorithm envs.Algorithm) (*Log, error) {
+	choices, estimated := *l, *l
+	choices.Decisions, estimated.Decisions = slices.Clone(l.Decisions), slices.Clone(l.Decisions)
+	for i := range choices.Decisions {
+		choices.Decisions[i].Reward, choices.Decisions[i].Propensity = 1, 1
+	}
+	policy, err := Learning{Likelihood: true, imitate: true}.Train(ctx, &choices, algorithm, []uint64{1})
+	for i := range estimated.Decisions {
+		var p []float64
+		if err == nil {
+			p, err = l.probabilities(policy, 1, l.Decisions[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+		estimated.Decisions[i].Propensity = max(p[l.Decisions[i].Chosen], leastPropensity)
+	}
+	estimated.estimated = true
+	return &estimated, nil
 }

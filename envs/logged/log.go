@@ -18,10 +18,12 @@ type Log struct {
 	Decisions  []Decision
 	Warnings   []string // what the reader left out of the file
 
-	items []value  // of a fixed catalogue, which all decisions offer
-	pairs [][2]int // of features, whose products are the last features, see Crossed
-	sets  int      // resampled ones a decision, see Marginal; 0: weights are not marginal
-	state []bool   // features that are the same for all candidates of a set, where sets > 0
+	items     []value                 // of a fixed catalogue, which all decisions offer
+	pairs     [][2]int                // of features, whose products are the last features, see Crossed
+	sets      int                     // resampled ones a decision, see Marginal; 0: weights are not marginal
+	state     []bool                  // features that are the same for all candidates of a set, where sets > 0
+	estimated bool                    // propensities are
+	again     func(Decision) Decision // reads it once more, with its features; nil: they are kept
 }
 
 // Decision is one decision among m candidates, and what came of it.
@@ -34,8 +36,9 @@ type Decision struct {
 	SamplingWeight float64   // how many decisions it stands for, where the log is a sample; 0: 1
 	Expected       []float64 // what each candidate is expected to earn, [m]; nil: not known
 
-	size   int     // m, and
-	values []value // what candidates have beside the catalogue, where Contexts is nil
+	size     int     // m, and
+	values   []value // what candidates have beside the catalogue, where Contexts is nil
+	from, to int64   // bytes of the file, where neither is kept
 }
 
 // value is a feature that is not 0, of a candidate or of all (-1).
@@ -46,15 +49,20 @@ type value struct {
 
 // Contexts are the features of the candidates of a decision, [m, D], row-major.
 func (l *Log) Contexts(d Decision) []float32 {
+	if d.Contexts == nil && l.again != nil {
+		d = l.again(d)
+	}
 	dim, all := l.dim(), d.Contexts
 	if all == nil {
 		all = make([]float32, d.size*dim)
 		for _, values := range [][]value{l.items, d.values} {
 			for _, v := range values {
-				for c := range d.size {
-					if v.candidate == int32(c) || v.candidate < 0 {
-						all[c*dim+int(v.feature)] += v.x
-					}
+				from, to := int(v.candidate), int(v.candidate)+1
+				if v.candidate < 0 {
+					from, to = 0, d.size
+				}
+				for c := from; c < to; c++ {
+					all[c*dim+int(v.feature)] += v.x
 				}
 			}
 		}
@@ -62,7 +70,7 @@ func (l *Log) Contexts(d Decision) []float32 {
 	if l.pairs == nil {
 		return all
 	}
-	var crossed []float32
+	crossed := make([]float32, 0, len(all)/dim*len(l.Features))
 	for x := range slices.Chunk(all, dim) {
 		crossed = append(crossed, x...)
 		for _, p := range l.pairs {
@@ -204,12 +212,13 @@ func (l *Log) observation(decisions []Decision) envs.Observation {
 // sample is what estimates need of decisions, [N] each.
 type sample struct {
 	decisions        []Decision
+	estimated        bool      // propensities are
 	reward, sampling []float64 // of the choices; how many decisions each stands for, by their mean
 	units            []int     // whose luck each decision shares: its user's, or its own where it has none
 }
 
 func (l *Log) sample() *sample {
-	s, users := &sample{decisions: l.Decisions}, map[string]int{}
+	s, users := &sample{decisions: l.Decisions, estimated: l.estimated}, map[string]int{}
 	for i, d := range l.Decisions {
 		if _, known := users[d.User]; !known || d.User == "" {
 			users[d.User] = i

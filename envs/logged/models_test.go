@@ -11,6 +11,7 @@ import (
 	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/logged"
+	"github.com/contextrec/contextrec/pgcr"
 )
 
 // A fit is the best one where its prediction errors are uncorrelated with every feature.
@@ -110,6 +111,20 @@ func TestNoPropensities(t *testing.T) {
 	sum := 0.0
 	for _, q := range e.Model {
 		sum += q[0] / 50
+	}
+	// Estimated from the choices, they are near those of the law, and marked.
+	leaning := simulate(1, 2000, 1, 2)
+	estimated, err := leaning.EstimatePropensities(context.Background(), pgcr.Config{Hidden: []int{}, ActorRate: 0.01})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range estimated.Decisions {
+		if p := leaning.Decisions[i].Propensity; math.Abs(d.Propensity-p) > 0.06 {
+			t.Errorf("decision %d has the propensity %.3f, estimated as %.3f", i, p, d.Propensity)
+		}
+	}
+	if got := evaluate(t, estimated, &first{}, 1).Diagnose().Warnings; len(got) != 1 || !strings.HasPrefix(got[0], "the propensities are estimated") {
+		t.Errorf("warnings %q", got)
 	}
 	dm, warnings := e.Estimate(logged.DM), e.Diagnose().Warnings
 	near(t, "DM", dm.Mean, sum)

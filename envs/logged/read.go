@@ -2,6 +2,7 @@ package logged
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -30,22 +31,36 @@ type Format struct {
 	Categories     []string // those of Features that are names, not numbers: each name is a feature of 0 or 1, such as "colour=red"
 	Comma          rune     // default ','
 	Hash           int      // above 0: where there are such names, all features share that many, by FNV-1a, the same in all files; 0: in order of their names
+	Keep           int64    // bytes of a file up to which its features are kept, default 1 GiB. Of a larger file they are read again each time
 }
 
 // ReadFile reads the log in a file: CSV, see Read; Vowpal Wabbit's where the file's name ends in .dsjson
 // or .json; and the Open Bandit Dataset's in a folder, such as obd/random/men. See the package comment.
 func ReadFile(path string, f Format) (*Log, error) {
+	t := newTable(f)
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("logged: %w", err)
 	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return openBandit(path, f.Hash)
-	} else if strings.HasSuffix(path, "json") {
-		return dsjson(file, filepath.Base(path), f.Hash)
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		file.Close()
+		if file, err = t.catalogue(path); err == nil {
+			info, err = file.Stat()
+		}
 	}
-	return Read(file, filepath.Base(path), f)
+	if err != nil {
+		return nil, fmt.Errorf("logged: %w", err)
+	}
+	if info.Size() > cmp.Or(f.Keep, 1<<30) {
+		t.file, t.log.again = file, t.again // it is open as long as the log
+	} else {
+		defer file.Close()
+	}
+	if strings.HasSuffix(path, "json") {
+		return t.finish(file.Name(), t.events(file))
+	}
+	return t.finish(file.Name(), t.read(file))
 }
 
 // Read reads a log from CSV with a header, in UTF-8. Blanks around a value do not count. Rewards and
@@ -56,44 +71,60 @@ func ReadFile(path string, f Format) (*Log, error) {
 //     two candidates does not show.
 //   - Rewards of candidates that were not chosen are not read.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
-	rd := reader{Format: f, table: newTable(f.Hash), before: map[string]int{}}
-	err := rd.open(r, f.Comma)
-	if err == nil {
-		if err = rd.findColumns(); err == nil {
-			err = rd.rows()
-		}
-	}
-	return rd.finish(name, err)
+	t := newTable(f)
+	return t.finish(name, t.read(r))
 }
 
-// table reads the records of a CSV file into a log.
+// table reads the records of a file into a log.
 type table struct {
-	names
-	log    *Log
-	in     *csv.Reader
-	text   *bufio.Reader
-	header []string
-	column map[string]int // by name
-	err    error          // the first that wrong has made
+	Format
+	log      *Log
+	in       *csv.Reader // nil: the file is no CSV
+	text     *bufio.Reader
+	header   []string
+	column   map[string]int   // by name
+	index    map[string]int32 // numbers of features, as they are found
+	before   map[string]int   // lines of decisions
+	parse    func(t *table, rows []record) (Decision, error)
+	unchosen bool        // a candidate that was not chosen has a reward
+	file     io.ReaderAt // from which features are read again; nil: they are kept
+	skipped  int64       // bytes before those that in reads
+	err      error       // the first that wrong has made
 }
 
-func newTable(hash int) table { return table{names: names{map[string]int32{}, hash}, log: &Log{}} }
+func newTable(f Format) *table {
+	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, parse: (*table).candidates}
+}
 
+// record is a record of a file, which has it from one byte to another.
 type record struct {
-	fields []string
-	line   int
+	fields   []string
+	line     int
+	from, to int64
+}
+
+// read reads a CSV file.
+func (t *table) read(r io.Reader) error {
+	err := t.open(r)
+	if err == nil && t.log.items == nil {
+		err = t.findColumns()
+	}
+	if err != nil {
+		return err
+	}
+	return t.rows()
 }
 
 // open reads the header.
-func (t *table) open(r io.Reader, comma rune) error {
-	t.text, t.column, t.header = bufio.NewReader(r), map[string]int{}, nil
-	t.in = csv.NewReader(t.text) // it reads from t.text itself
-	t.in.Comma, t.in.FieldsPerRecord = cmp.Or(comma, ','), -1
+func (t *table) open(r io.Reader) error {
+	t.text, t.column, t.header, t.skipped = bufio.NewReader(r), map[string]int{}, nil, 0
+	t.records(t.text) // which reads from it directly
 	start, _ := t.text.Peek(3)
 	if s := string(start); strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") || strings.Contains(s, "\x00") {
 		return errors.New("it is UTF-16, want UTF-8: save it as CSV UTF-8, or convert it with iconv -f UTF-16 -t UTF-8")
 	} else if s == "\ufeff" { // a byte order mark
 		t.text.Discard(len(s))
+		t.skipped = int64(len(s))
 	}
 	header, err := t.next()
 	if err != nil {
@@ -106,15 +137,21 @@ func (t *table) open(r io.Reader, comma rune) error {
 	return nil
 }
 
+func (t *table) records(r io.Reader) {
+	t.in = csv.NewReader(r)
+	t.in.Comma, t.in.FieldsPerRecord = cmp.Or(t.Comma, ','), -1
+}
+
 // next returns the next record that is not empty, without blanks around the values; beside an error,
 // what can be read of it.
 func (t *table) next() (record, error) {
 	for {
+		row := record{from: t.skipped + t.in.InputOffset()}
 		fields, err := t.in.Read()
-		row := record{fields: fields}
 		for i, field := range fields {
 			fields[i] = strings.TrimSpace(field)
 		}
+		row.fields, row.to = fields, t.skipped+t.in.InputOffset()
 		if err != nil {
 			return row, err
 		}
@@ -169,35 +206,93 @@ func (t *table) float32(row record, column string) float32 {
 	return float32(t.number(row, column, -math.MaxFloat32, math.MaxFloat32, "a finite number"))
 }
 
-// finish returns the log, or the error of the file of that name.
+// at is the number of a feature.
+func (t *table) at(name string) int32 {
+	if t.Hash > 0 {
+		h := fnv.New32a()
+		io.WriteString(h, name)
+		return int32(h.Sum32() % uint32(t.Hash))
+	}
+	i, known := t.index[name]
+	if !known {
+		i = int32(len(t.index))
+		t.index[strings.Clone(name)] = i
+	}
+	return i
+}
+
+// add adds a decision, which the file has from one byte to another.
+func (t *table) add(d Decision, from, to int64) {
+	t.log.Candidates = max(t.log.Candidates, t.log.size(d))
+	if t.file != nil {
+		d.size, d.Contexts, d.values, d.from, d.to = t.log.size(d), nil, nil, from, to
+	}
+	t.log.Decisions = append(t.log.Decisions, d)
+}
+
+// again reads a decision once more.
+func (t *table) again(d Decision) Decision {
+	text, one := make([]byte, d.to-d.from), *t
+	one.err, one.unchosen = nil, true
+	_, err := t.file.ReadAt(text, d.from)
+	rows := []record{{fields: []string{string(text)}}}
+	if t.in != nil {
+		one.records(bytes.NewReader(text))
+		rows = nil
+		for row, end := one.next(); end == nil; row, end = one.next() {
+			rows = append(rows, row)
+		}
+	}
+	if err == nil {
+		d, err = t.parse(&one, rows)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("logged: the file has changed since it was read: %v", err))
+	}
+	return d
+}
+
+// finish returns the log, or the error of the file of that name. Features are named, in the order of
+// their names.
 func (t *table) finish(name string, err error) (*Log, error) {
 	if err == nil && len(t.log.Decisions) == 0 {
 		err = errors.New(cmp.Or(strings.Join(t.log.Warnings, "; "), "there are no decisions"))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("logged: %s: %w", name, err)
+		return nil, fmt.Errorf("logged: %s: %w", filepath.Base(name), err)
 	}
-	if t.log.Features == nil {
-		t.log.name(t.names)
+	if t.before = nil; t.file != nil {
+		t.log.warn("the file is large: the features of a decision are read from it each time that they are wanted")
+	}
+	if t.log.Features != nil {
+		return t.log, nil
+	}
+	for k := range t.Hash {
+		t.log.Features = append(t.log.Features, fmt.Sprint("hash ", k))
+	}
+	place := make([]int32, len(t.index))
+	for i, name := range slices.Sorted(maps.Keys(t.index)) {
+		place[t.index[name]], t.index[name] = int32(i), int32(i)
+		t.log.Features = append(t.log.Features, name)
+	}
+	for _, d := range append(t.log.Decisions, Decision{values: t.log.items}) {
+		for i := range d.values {
+			if t.Hash == 0 {
+				d.values[i].feature = place[d.values[i].feature]
+			}
+		}
 	}
 	return t.log, nil
 }
 
-type reader struct {
-	Format
-	table
-	before   map[string]int // lines of decisions
-	unchosen bool           // a candidate that was not chosen has a reward
-}
-
 // findColumns gives columns their usual names, and checks that the header has each once.
-func (rd *reader) findColumns() error {
-	f, used := &rd.Format, []string(nil)
+func (t *table) findColumns() error {
+	f, used := &t.Format, []string(nil)
 	for i, c := range []struct {
 		name  *string
 		usual string
 	}{{&f.Decision, "decision"}, {&f.Chosen, "chosen"}, {&f.Reward, "reward"}, {&f.User, "user"}, {&f.SamplingWeight, "sampling_weight"}, {&f.Propensity, "propensity"}} {
-		if *c.name == "" && (i < 3 || slices.Contains(rd.header, c.usual)) {
+		if *c.name == "" && (i < 3 || slices.Contains(t.header, c.usual)) {
 			*c.name = c.usual
 		}
 		if *c.name != "" {
@@ -205,7 +300,7 @@ func (rd *reader) findColumns() error {
 		}
 	}
 	if f.Features == nil {
-		f.Features = slices.DeleteFunc(slices.Clone(rd.header), func(name string) bool { return slices.Contains(used, name) })
+		f.Features = slices.DeleteFunc(slices.Clone(t.header), func(name string) bool { return slices.Contains(used, name) })
 	}
 	if f.Uniform {
 		used = slices.DeleteFunc(used, func(name string) bool { return name == f.Propensity })
@@ -213,45 +308,48 @@ func (rd *reader) findColumns() error {
 	}
 	used = append(used, f.Features...)
 	for i, name := range append(used, f.Categories...) {
-		at, category := slices.Index(rd.header, name), i >= len(used)
+		at, category := slices.Index(t.header, name), i >= len(used)
 		switch {
 		case at < 0 || category && !slices.Contains(f.Features, name):
-			return fmt.Errorf("there is no column %q for this: with %q between columns, they are %q, and features are %q", name, rd.in.Comma, rd.header, f.Features)
+			return fmt.Errorf("there is no column %q for this: with %q between columns, they are %q, and features are %q", name, t.in.Comma, t.header, f.Features)
 		case name == "":
 			return errors.New("a column has no name: say which are features in Format.Features")
-		case !category && (slices.Contains(used[:i], name) || slices.Contains(rd.header[at+1:], name)):
+		case !category && (slices.Contains(used[:i], name) || slices.Contains(t.header[at+1:], name)):
 			return fmt.Errorf("column %q has two purposes or stands twice", name)
 		}
 	}
 	if len(f.Features) == 0 {
-		return fmt.Errorf("no column has features: they are %q", rd.header)
+		return fmt.Errorf("no column has features: they are %q", t.header)
 	} else if len(f.Categories) == 0 {
-		rd.log.Features = f.Features
+		t.log.Features = f.Features
 	}
 	return nil
 }
 
 // rows reads the records below the header, decision by decision.
-func (rd *reader) rows() error {
+func (t *table) rows() error {
 	var rows []record // of the decision that is being read
-	for end, at := error(nil), rd.column[rd.Decision]; end == nil; {
+	for end, at := error(nil), t.column[t.Decision]; end == nil; {
 		var row record
-		row, end = rd.next()
+		row, end = t.next()
 		// A record that was cut may belong to the decision before it.
 		same := len(rows) > 0 && end != io.EOF && (len(row.fields) <= at+1 || row.fields[at] == rows[0].fields[at])
 		if len(rows) > 0 && (end != nil || !same) {
-			d, err := rd.parse(rows)
+			d, err := t.parse(t, rows)
+			if before := t.before[d.ID]; err == nil && before > 0 {
+				err = t.wrong(rows[0], t.header[at], "%q is also in line %d, with others between", d.ID, before)
+			}
 			switch {
 			case err == nil && !same:
-				rd.log.add(d)
+				t.add(d, rows[0].from, rows[len(rows)-1].to)
 			case err != nil && end == io.EOF:
 				end = err
 			case err != nil && !same:
 				return err
 			}
-			rd.before[d.ID], rows = rows[0].line, rows[:0]
+			t.before[d.ID], rows = rows[0].line, rows[:0]
 		}
-		if end != nil && !rd.last(end) {
+		if end != nil && !t.last(end) {
 			return end
 		}
 		rows = append(rows, row)
@@ -259,99 +357,53 @@ func (rd *reader) rows() error {
 	return nil
 }
 
-// parse makes a decision of its rows.
-func (rd *reader) parse(rows []record) (Decision, error) {
-	d := Decision{ID: strings.Clone(rd.field(rows[0], rd.Decision)), Chosen: -1}
-	if rd.User != "" {
-		d.User = strings.Clone(rd.field(rows[0], rd.User))
+// candidates makes a decision of the rows of its candidates.
+func (t *table) candidates(rows []record) (Decision, error) {
+	d := Decision{ID: strings.Clone(t.field(rows[0], t.Decision)), Chosen: -1}
+	if t.User != "" {
+		d.User = strings.Clone(t.field(rows[0], t.User))
 	}
 	for i, row := range rows {
-		chosen := rd.field(row, rd.Chosen)
+		chosen := t.field(row, t.Chosen)
 		switch {
-		case rd.User != "" && rd.field(row, rd.User) != d.User:
-			return d, rd.wrong(row, rd.User, "%q, the first row of decision %q has %q", rd.field(row, rd.User), d.ID, d.User)
+		case t.User != "" && t.field(row, t.User) != d.User:
+			return d, t.wrong(row, t.User, "%q, the first row of decision %q has %q", t.field(row, t.User), d.ID, d.User)
 		case chosen != "0" && chosen != "1" || chosen == "1" && d.Chosen >= 0:
-			return d, rd.wrong(row, rd.Chosen, "%q, want 1 for one candidate of a decision and 0 for the others", chosen)
+			return d, t.wrong(row, t.Chosen, "%q, want 1 for one candidate of a decision and 0 for the others", chosen)
 		case chosen == "1":
-			d.Chosen, d.Reward = i, rd.float32(row, rd.Reward)
-			if rd.Uniform {
+			d.Chosen, d.Reward = i, t.float32(row, t.Reward)
+			if t.Uniform {
 				d.Propensity = 1 / float64(len(rows))
-			} else if rd.Propensity != "" {
-				d.Propensity = rd.number(row, rd.Propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
+			} else if t.Propensity != "" {
+				d.Propensity = t.number(row, t.Propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
 			}
-			if rd.SamplingWeight != "" {
-				d.SamplingWeight = rd.number(row, rd.SamplingWeight, math.SmallestNonzeroFloat64, math.MaxFloat64, "a positive number")
+			if t.SamplingWeight != "" {
+				d.SamplingWeight = t.number(row, t.SamplingWeight, math.SmallestNonzeroFloat64, math.MaxFloat64, "a positive number")
 			}
 		default:
-			if x, err := strconv.ParseFloat(rd.field(row, rd.Reward), 64); err == nil && x != 0 && !rd.unchosen {
-				rd.log.warn("line %d has a reward of a candidate that was not chosen: such rewards are not read", row.line)
-				rd.unchosen = true
+			if x, err := strconv.ParseFloat(t.field(row, t.Reward), 64); err == nil && x != 0 && !t.unchosen {
+				t.log.warn("line %d has a reward of a candidate that was not chosen: such rewards are not read", row.line)
+				t.unchosen = true
 			}
 		}
-		for _, name := range rd.Features {
+		for _, name := range t.Features {
 			switch {
-			case len(rd.Categories) == 0:
-				d.Contexts = append(d.Contexts, rd.float32(row, name))
-			case slices.Contains(rd.Categories, name):
-				d.values = append(d.values, value{int32(i), rd.at(name + "=" + rd.field(row, name)), 1})
+			case len(t.Categories) == 0:
+				d.Contexts = append(d.Contexts, t.float32(row, name))
+			case slices.Contains(t.Categories, name):
+				d.values = append(d.values, value{int32(i), t.at(name + "=" + t.field(row, name)), 1})
 			default:
-				d.values = append(d.values, value{int32(i), rd.at(name), rd.float32(row, name)})
+				d.values = append(d.values, value{int32(i), t.at(name), t.float32(row, name)})
 			}
 		}
 	}
 	if d.Contexts == nil {
 		d.size = len(rows)
 	}
-	if before := rd.before[d.ID]; before > 0 {
-		rd.wrong(rows[0], rd.Decision, "%q is also in line %d, with others between", d.ID, before)
-	} else if d.Chosen < 0 {
-		rd.wrong(rows[0], rd.Chosen, "decision %q has no choice", d.ID)
+	if d.Chosen < 0 {
+		t.wrong(rows[0], t.Chosen, "decision %q has no choice", d.ID)
 	}
-	return d, rd.err
-}
-
-// names numbers features as they are found, or by their hashes.
-type names struct {
-	index map[string]int32
-	hash  int
-}
-
-func (n names) at(name string) int32 {
-	if n.hash > 0 {
-		h := fnv.New32a()
-		io.WriteString(h, name)
-		return int32(h.Sum32() % uint32(n.hash))
-	}
-	i, known := n.index[name]
-	if !known {
-		i = int32(len(n.index))
-		n.index[strings.Clone(name)] = i
-	}
-	return i
-}
-
-// name names the features, in the order of their names.
-func (l *Log) name(n names) {
-	if n.hash > 0 {
-		for k := range n.hash {
-			l.Features = append(l.Features, fmt.Sprint("hash ", k))
-		}
-		return
-	}
-	place := make([]int32, len(n.index))
-	for i, name := range slices.Sorted(maps.Keys(n.index)) {
-		l.Features, place[n.index[name]] = append(l.Features, name), int32(i)
-	}
-	for _, d := range append(l.Decisions, Decision{values: l.items}) {
-		for i := range d.values {
-			d.values[i].feature = place[d.values[i].feature]
-		}
-	}
-}
-
-func (l *Log) add(d Decision) {
-	l.Decisions = append(l.Decisions, d)
-	l.Candidates = max(l.Candidates, l.size(d))
+	return d, t.err
 }
 
 func (l *Log) warn(format string, args ...any) {

@@ -40,11 +40,12 @@ var objectives = map[string]logged.Learning{
 // logCommands are evaluate and train.
 func (p *program) logCommands() []*cobra.Command {
 	var columns, file, algorithm, objective string
-	var crossed bool
+	var crossed, estimate bool
 	command := func(use, short string, run func(ctx context.Context, log *logged.Log) error) *cobra.Command {
 		c := &cobra.Command{Use: use + " LOG", Short: short, Args: cobra.ExactArgs(1)}
 		c.Flags().StringVar(&columns, "columns", "{}", `what the columns of a CSV file are, as JSON of logged.Format: {"Reward":"click","Categories":["colour"]}`)
 		c.Flags().BoolVar(&crossed, "crossed", false, "add products of the users' features and the items'")
+		c.Flags().BoolVar(&estimate, "estimate-propensities", false, "of a log that has none, from its choices")
 		c.Flags().StringVar(&file, "policy", "policy", "file of the policy, as Save writes it; FILE.features has the names of its features")
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			var f logged.Format
@@ -57,6 +58,11 @@ func (p *program) logCommands() []*cobra.Command {
 			}
 			if crossed {
 				log = log.Crossed()
+			}
+			if estimate {
+				if log, err = log.EstimatePropensities(cmd.Context(), learners["softmax"]); err != nil {
+					return err
+				}
 			}
 			for _, w := range append(log.Warnings, log.Check()...) {
 				fmt.Fprintln(p.stdout, "warning:", w)

@@ -29,6 +29,7 @@ func TestLogs(t *testing.T) {
 		{[]string{"evaluate", log, "-policy", policy}, 0, "SNIPW"},
 		{[]string{"evaluate", log, "-policy", policy}, 0, "The mean weight is"},
 		{[]string{"evaluate", log, "-policy", policy, "-columns", `{"Uniform":true}`}, 0, "warning: the mean weight is"},
+		{[]string{"evaluate", log, "-policy", policy, "-estimate-propensities"}, 0, "warning: the propensities are estimated"},
 		{[]string{"evaluate", other, "-policy", policy}, 1, `the log has the features ["match" "fresh" "mood"], and the policy ["match" "fresh" "length"]`},
 		{[]string{"evaluate", log, "-policy", log}, 1, "is no saved policy"},
 		{[]string{"evaluate", log, "-policy", policy, "-columns", "price"}, 1, "-columns is price"},
