@@ -39,12 +39,10 @@ func (k Estimator) With(l float64) Estimator { k.L = l; return k }
 
 func plain(w, _ float64) float64   { return w }
 func clipped(w, l float64) float64 { return min(w, l) }
+func shrunk(w, l float64) float64  { return w / (w*w/l + 1) }
 
-func subGaussian(w, l float64) float64 {
-	if w == 0 { // also where l is 1
-		return 0
-	}
-	return w / (1 - l + l*w)
+func subGaussian(w, l float64) float64 { // 0 where w is 0 and l is 1
+	return w / max(1-l+l*w, math.SmallestNonzeroFloat64)
 }
 
 func switched(w, l float64) float64 {
@@ -54,14 +52,7 @@ func switched(w, l float64) float64 {
 	return 0
 }
 
-func shrunk(w, l float64) float64 {
-	if math.IsInf(l, 1) || w == 0 {
-		return w
-	}
-	return l * w / (w*w + l)
-}
-
-// grid is first and the powers of 2 from the one exponent to the other.
+// grid is first and the powers of 2 to the ends of a range of exponents.
 func grid(first float64, from, to int) []float64 {
 	l, step := []float64{first}, cmp.Compare(to, from)
 	for k := from; k != to+step; k += step {
@@ -117,16 +108,13 @@ func (e *Evaluation) Estimate(k Estimator) Estimate {
 	t := terms{reward: e.of.reward, normalised: k.Normalised}
 	for i, q := range e.Model {
 		if k.Model {
-			t.model = append(t.model, q[e.of.decisions[i].Chosen])
-			t.base = append(t.base, floats.Dot(e.Probabilities[i], q))
+			t.model, t.base = append(t.model, q[e.of.decisions[i].Chosen]), append(t.base, floats.Dot(e.Probabilities[i], q))
 		}
 	}
 	at := func(weight func(w, l float64) float64, l float64) Estimate {
 		t.weight = nil
-		for _, w := range e.Weight {
-			if weight != nil {
-				t.weight = append(t.weight, weight(w, l))
-			}
+		for i := 0; weight != nil && i < len(e.Weight); i++ {
+			t.weight = append(t.weight, weight(e.Weight[i], l))
 		}
 		return e.of.estimate(t)
 	}

@@ -16,25 +16,27 @@ import (
 )
 
 // catalogue reads item_context.csv in the folder of a campaign of the Open Bandit Dataset, and returns
-// the file with the folder's name, which has a decision a record.
-func (t *table) catalogue(folder string) (*os.File, error) {
+// the path of the file with the folder's name, which has a decision a record.
+func (t *table) catalogue(folder string) (string, error) {
 	path, err := filepath.Abs(folder)
 	items, err2 := os.Open(filepath.Join(path, "item_context.csv"))
-	if err := errors.Join(err, err2); err != nil {
-		return nil, err
+	if err = errors.Join(err, err2); err == nil {
+		defer items.Close()
+		err = t.open(items)
 	}
-	defer items.Close()
-	t.parse = (*table).shown
-	for err = t.open(items); err == nil; {
+	for err == nil {
 		var row record
 		if row, err = t.next(); err == nil {
 			err = t.item(row)
 		}
 	}
-	if err != io.EOF {
-		return nil, fmt.Errorf("item_context.csv: %w", err)
+	t.parse = (*table).shown
+	if err == io.EOF {
+		err = nil
+	} else {
+		err = fmt.Errorf("item_context.csv: %w", err)
 	}
-	return os.Open(filepath.Join(path, filepath.Base(path)+".csv"))
+	return filepath.Join(path, filepath.Base(path)+".csv"), err
 }
 
 // item reads an item of the catalogue, which is a category, too.

@@ -104,10 +104,9 @@ func (l *Log) Check() []string {
 	}, l.Features...)
 }
 
-// Split returns the first part of the log, that fraction of its decisions, rounded, and the rest:
-// one to learn from and one to be judged by. Users who come more than once are in both, so an
-// estimate says how a policy serves users that it knows, not new ones. Split panics when the
-// fraction is not in [0, 1].
+// Split returns that fraction of the decisions, the first ones, and the rest: to learn from, and to be
+// judged by. Users who come more than once are in both, so an estimate says how a policy serves users
+// that it knows, not new ones. Split panics when the fraction is not in [0, 1].
 func (l *Log) Split(fraction float64) (first, rest *Log) {
 	if !(fraction >= 0 && fraction <= 1) {
 		panic(fmt.Sprintf("logged: got a fraction of %v, want 0 to 1", fraction))
@@ -177,16 +176,9 @@ func (l *Log) check(propensities bool) error {
 	return nil
 }
 
-// failed is the error of a policy at a decision, with the largest values, which are often the reason.
+// failed is the error of a policy at a decision, with its largest feature, which is often the reason.
 func (l *Log) failed(d Decision, err error) error {
-	var feature, reward float32
-	for _, other := range l.Decisions {
-		reward = max(reward, other.Reward, -other.Reward)
-		for _, x := range l.Contexts(other) {
-			feature = max(feature, x, -x)
-		}
-	}
-	return fmt.Errorf("logged: decision %q: %w (the largest feature of the log is %v, the largest reward %v)", d.ID, err, feature, reward)
+	return fmt.Errorf("logged: decision %q, with features from %v to %v: %w", d.ID, slices.Min(l.Contexts(d)), slices.Max(l.Contexts(d)), err)
 }
 
 // step is a decision as that of several runs, all of which have made the logged choice.

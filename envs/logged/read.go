@@ -38,29 +38,25 @@ type Format struct {
 // or .json; and the Open Bandit Dataset's in a folder, such as obd/random/men. See the package comment.
 func ReadFile(path string, f Format) (*Log, error) {
 	t := newTable(f)
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("logged: %w", err)
-	}
-	info, err := file.Stat()
+	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
-		file.Close()
-		if file, err = t.catalogue(path); err == nil {
-			info, err = file.Stat()
+		if path, err = t.catalogue(path); err == nil {
+			info, err = os.Stat(path)
 		}
 	}
-	if err != nil {
+	file, err2 := os.Open(path)
+	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("logged: %w", err)
 	}
-	if info.Size() > cmp.Or(f.Keep, 1<<30) {
-		t.file, t.log.again = file, t.again // it is open as long as the log
-	} else {
+	if info.Size() <= cmp.Or(f.Keep, 1<<30) {
 		defer file.Close()
+	} else {
+		t.file, t.log.again = file, t.again // it is open as long as the log
 	}
 	if strings.HasSuffix(path, "json") {
-		return t.finish(file.Name(), t.events(file))
+		return t.finish(path, t.events(file))
 	}
-	return t.finish(file.Name(), t.read(file))
+	return t.finish(path, t.read(file))
 }
 
 // Read reads a log from CSV with a header, in UTF-8. Blanks around a value do not count. Rewards and
@@ -109,10 +105,10 @@ func (t *table) read(r io.Reader) error {
 	if err == nil && t.log.items == nil {
 		err = t.findColumns()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = t.rows()
 	}
-	return t.rows()
+	return err
 }
 
 // open reads the header.
@@ -276,10 +272,8 @@ func (t *table) finish(name string, err error) (*Log, error) {
 		t.log.Features = append(t.log.Features, name)
 	}
 	for _, d := range append(t.log.Decisions, Decision{values: t.log.items}) {
-		for i := range d.values {
-			if t.Hash == 0 {
-				d.values[i].feature = place[d.values[i].feature]
-			}
+		for i := 0; i < len(d.values) && t.Hash == 0; i++ {
+			d.values[i].feature = place[d.values[i].feature]
 		}
 	}
 	return t.log, nil

@@ -29,11 +29,12 @@ func Record(ctx context.Context, env envs.Environment, policy envs.Policy, steps
 			log.Features = append(log.Features, fmt.Sprintf("x%d", j))
 		}
 		d := Decision{ID: fmt.Sprint(i), Contexts: slices.Clone(obs.Contexts[:obs.Size(0)*obs.Dim])}
-		p, expected := make([]float64, obs.Candidates), make([]float64, obs.Candidates)
+		p := make([]float64, obs.Candidates)
 		err := errors.Join(ctx.Err(), probable.Probabilities(p, obs), policy.Act(action, obs))
 		if knows && err == nil {
-			oracle.ExpectedRewards(expected)
-			d.Expected = expected[:obs.Size(0)]
+			d.Expected = make([]float64, obs.Candidates)
+			oracle.ExpectedRewards(d.Expected)
+			d.Expected = d.Expected[:obs.Size(0)]
 		}
 		var out envs.Outcome
 		if err == nil {
