@@ -80,10 +80,10 @@
 //
 // This is the share of 1,000 simulated logs of 300 and of 3,000 decisions in which the 95 % intervals
 // hold the truth, the lowest of the rates .005, .01, .03, .1, .3 and .6 of rewards, which are 0 or 1
-// (infinite intervals count: at .005 a fifth of the short logs has no reward at all). The policy takes
-// the first of 2 or 3 candidates. The log takes one uniformly, or with propensities that begin at .01, or
-// has users of 5 decisions each. Estimators with an L, and DM, have the intervals of IPW or DR. Rewards
-// with a long tail (lognormal, σ = 1), such as amounts of money, are covered less often.
+// (infinite intervals count: at .005 a fifth of the short logs has no reward). The policy takes the first
+// of 2 or 3 candidates, the log one uniformly, or with propensities that begin at .01, or of users of 5
+// decisions each. Others have the intervals of IPW or DR. Rewards with a long tail (lognormal, σ = 1),
+// such as amounts of money, are covered less often.
 //
 //	                   300: uniform   .01   users   tail   3,000: uniform   .01   users   tail
 //	the log's mean            .966   .964    .961   .899             .947   .950    .954   .931

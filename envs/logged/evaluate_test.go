@@ -233,7 +233,6 @@ func TestCoverage(t *testing.T) {
 		for seed := range uint64(logs) {
 			each := max(c.users, 1)
 			log, rng := simulate(seed, n/each, each, c.lean), rand.New(rand.NewPCG(seed, 3))
-			e := evaluate(t, log, &first{}, 1)
 			for _, rate := range []float64{0.005, 0.01, 0.03, 0.1, 0.3, 0.6} {
 				for i := range log.Decisions {
 					d := &log.Decisions[i]
@@ -243,6 +242,7 @@ func TestCoverage(t *testing.T) {
 					}
 				}
 				var err error
+				e := evaluate(t, log, &first{}, 1)
 				if e.Model, err = log.CrossFit(context.Background(), logged.Ridge(1)); err != nil {
 					t.Fatal(err)
 				}

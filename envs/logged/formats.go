@@ -73,18 +73,6 @@ func (t *table) shown(rows []record) (Decision, error) {
 	return d, t.err
 }
 
-// event is a line of dsjson.
-type event struct {
-	EventID    string         `json:"EventId"`
-	Cost       *float64       `json:"_label_cost"`
-	Propensity float64        `json:"_label_probability"`
-	Index      *int           `json:"_labelIndex"`   // from 0
-	Action     int            `json:"_label_Action"` // from 1
-	Context    map[string]any `json:"c"`
-	Dropped    float64        `json:"pdrop"` // the share of such events that are not in the file
-	Skip       bool           `json:"_skipLearn"`
-}
-
 // events reads Vowpal Wabbit's log of decisions, dsjson, an event a line.
 func (t *table) events(r io.Reader) error {
 	var end error
@@ -125,7 +113,16 @@ func (t *table) events(r io.Reader) error {
 
 // event makes a decision of a line of dsjson, without candidates where it is not one.
 func (t *table) event(rows []record) (d Decision, err error) {
-	var e event
+	var e struct {
+		EventID    string         `json:"EventId"`
+		Cost       *float64       `json:"_label_cost"`
+		Propensity float64        `json:"_label_probability"`
+		Index      *int           `json:"_labelIndex"`   // from 0
+		Action     int            `json:"_label_Action"` // from 1
+		Context    map[string]any `json:"c"`
+		Dropped    float64        `json:"pdrop"` // the share of such events that are not in the file
+		Skip       bool           `json:"_skipLearn"`
+	}
 	err = json.Unmarshal([]byte(rows[0].fields[0]), &e)
 	sets, _ := e.Context["_multi"].([]any)
 	if err != nil || len(sets) == 0 || e.Cost == nil || e.Skip {

@@ -177,27 +177,21 @@ func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, sca
 	return append(sets, d), append(gains, g...)
 }
 
-// EstimatePropensities returns a log whose propensities are those of a policy that has learned to
-// choose as the log does, in one run. Softmax scores, pgcr.Config{Hidden: []int{}}, make that a
-// conditional logit model. Estimates are as good as that policy, which no interval knows; Diagnose
-// warns of it.
+// EstimatePropensities returns the log with the propensities of a policy, of one run, that has learned
+// to choose as the log does. With pgcr.Config{Hidden: []int{}} that is a conditional logit model.
+// Estimates are as good as that policy, which no interval knows; Diagnose warns of it.
 func (l *Log) EstimatePropensities(ctx context.Context, algorithm envs.Algorithm) (*Log, error) {
 	choices, estimated := *l, *l
-	choices.Decisions, estimated.Decisions = slices.Clone(l.Decisions), slices.Clone(l.Decisions)
+	choices.Decisions, estimated.Decisions, estimated.estimated = slices.Clone(l.Decisions), slices.Clone(l.Decisions), true
 	for i := range choices.Decisions {
 		choices.Decisions[i].Reward, choices.Decisions[i].Propensity = 1, 1
 	}
 	policy, err := Learning{Likelihood: true, imitate: true}.Train(ctx, &choices, algorithm, []uint64{1})
-	for i := range estimated.Decisions {
+	for i := 0; i < len(l.Decisions) && err == nil; i++ {
 		var p []float64
-		if err == nil {
-			p, err = l.probabilities(policy, 1, l.Decisions[i])
+		if p, err = l.probabilities(policy, 1, l.Decisions[i]); err == nil {
+			estimated.Decisions[i].Propensity = max(p[l.Decisions[i].Chosen], leastPropensity)
 		}
-		if err != nil {
-			return nil, err
-		}
-		estimated.Decisions[i].Propensity = max(p[l.Decisions[i].Chosen], leastPropensity)
 	}
-	estimated.estimated = true
-	return &estimated, nil
+	return &estimated, err
 }

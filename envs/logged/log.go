@@ -55,15 +55,13 @@ func (l *Log) Contexts(d Decision) []float32 {
 	dim, all := l.dim(), d.Contexts
 	if all == nil {
 		all = make([]float32, d.size*dim)
-		for _, values := range [][]value{l.items, d.values} {
-			for _, v := range values {
-				from, to := int(v.candidate), int(v.candidate)+1
-				if v.candidate < 0 {
-					from, to = 0, d.size
-				}
-				for c := from; c < to; c++ {
-					all[c*dim+int(v.feature)] += v.x
-				}
+		for _, v := range slices.Concat(l.items, d.values) {
+			from, to := int(v.candidate), int(v.candidate)+1
+			if v.candidate < 0 {
+				from, to = 0, d.size
+			}
+			for c := from; c < to; c++ {
+				all[c*dim+int(v.feature)] += v.x
 			}
 		}
 	}

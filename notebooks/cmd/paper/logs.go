@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,13 +114,10 @@ func loadPolicy(file string, log *logged.Log) (policy envs.Policy, runs int, err
 		return nil, 0, err
 	}
 	header, err := envs.SavedAs(bytes.NewReader(data))
-	var candidates int
 	kind, rest, _ := strings.Cut(header, " ")
-	at := strings.LastIndex(rest, "} of ") + 1
-	if _, err2 := fmt.Sscanf(rest[at:], " of %d runs with %d candidates", &runs, &candidates); err == nil {
-		err = err2
-	}
-	if err != nil {
+	at, candidates := strings.LastIndex(rest, "} of ")+1, 0
+	_, err2 := fmt.Sscanf(rest[at:], " of %d runs with %d candidates", &runs, &candidates)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", file, err)
 	}
 	if features, err := os.ReadFile(file + ".features"); err == nil && string(features) != strings.Join(log.Features, "\n") {
@@ -154,8 +152,9 @@ func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Pol
 	var rows [][]string
 	var labels []string
 	var bars figure.Series
+	mean := log.Mean()
 	add := func(name string, drawn bool, x logged.Estimate) {
-		less := x.Minus(log.Mean())
+		less := x.Minus(mean)
 		rows = append(rows, []string{name, number(x), number(less), fmt.Sprintf("%.0f", x.Effective)})
 		if math.IsInf(less.High, 1) { // as of the log itself
 			rows[len(rows)-1][2] = ""
@@ -165,7 +164,7 @@ func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Pol
 			bars.Error = append(bars.Error, max(x.High-x.Mean, x.Mean-x.Low)) // the longer side
 		}
 	}
-	add("the log", true, log.Mean())
+	add("the log", true, mean)
 	for _, k := range logged.Estimators() {
 		if x := e.Estimate(k); !math.IsNaN(x.Mean) {
 			add(k.Name, k.Grid == nil, x) // there is no room for all
