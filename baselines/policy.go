@@ -50,11 +50,9 @@ type policy[T model] struct {
 // newPolicy makes one model of n features a seed, unless settings is an error. Scores are random
 // where scale is positive.
 func newPolicy[T model](a envs.Algorithm, settings error, spec envs.Spec, seeds []uint64, n int, scale float64, newModel func(n int) T) (envs.Policy, error) {
-	switch err := cmp.Or(settings, spec.Validate()); {
+	switch err := cmp.Or(settings, spec.Validate(seeds)); {
 	case err != nil:
 		return nil, fmt.Errorf("%T: %w", a, err)
-	case len(seeds) == 0:
-		return nil, fmt.Errorf("%T: no seeds, want one a run", a)
 	case n > 0 && n > 1<<29/n/len(seeds):
 		return nil, fmt.Errorf("%T: %d runs of %d features need matrices of more than 2^29 numbers", a, len(seeds), n)
 	}

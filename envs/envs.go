@@ -1,6 +1,9 @@
 package envs
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Spec is the fixed shape of a decision problem.
 type Spec struct {
@@ -15,8 +18,9 @@ type Spec struct {
 
 const maxCandidates, maxDim = 1000, 1 << 20
 
-// Validate returns an error that names the first field that is out of bounds.
-func (s Spec) Validate() error {
+// Validate returns an error that names the first field that is out of bounds, and where there is
+// no seed, of which each run of an environment or a policy wants one.
+func (s Spec) Validate(seeds []uint64) error {
 	switch {
 	case s.Candidates < 1 || s.Candidates > maxCandidates:
 		return fmt.Errorf("envs: Spec.Candidates is %d, want 1 to %d", s.Candidates, maxCandidates)
@@ -24,6 +28,8 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("envs: Spec.Dim is %d, want 1 to %d", s.Dim, maxDim)
 	case s.State < 0 || s.State >= s.Dim:
 		return fmt.Errorf("envs: Spec.State is %d, want 0 to %d, less than Spec.Dim", s.State, s.Dim-1)
+	case len(seeds) == 0:
+		return errors.New("envs: no seeds, want one a run")
 	}
 	return nil
 }

@@ -41,11 +41,8 @@ func Coin(p float64, rng *rand.Rand) float64 {
 // A bad spec, no seed and a missing function are errors; at a Step, a reward that
 // is not finite and an Offer of another number than 1 to M.
 func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment, error) {
-	if err := spec.Validate(); err != nil {
+	if err := spec.Validate(seeds); err != nil {
 		return nil, err
-	}
-	if len(seeds) == 0 {
-		return nil, errors.New("envs: no seeds, want one a run")
 	}
 	b := &bandit{spec: spec, reward: make([]float32, len(seeds)), luck: rand.NewPCG(0, 0)}
 	for _, o := range []*Observation{&b.now, &b.previous} {

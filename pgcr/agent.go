@@ -52,11 +52,8 @@ type Diagnostics struct {
 // when a setting is out of bounds, and without seed or backend.
 func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	c = c.withDefaults()
-	if err := cmp.Or(spec.Validate(), c.Validate()); err != nil {
+	if err := cmp.Or(spec.Validate(seeds), c.Validate()); err != nil {
 		return nil, err
-	}
-	if len(seeds) == 0 {
-		return nil, errors.New("pgcr: no seeds, want one a run")
 	}
 	a := &Agent{config: c, spec: spec, backend: c.Backend}
 	var err error

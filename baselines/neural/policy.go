@@ -37,11 +37,8 @@ type Policy struct {
 type streams struct{ Act, Batch *rand.PCG }
 
 func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	if err := cmp.Or(s.check(), spec.Validate()); err != nil {
+	if err := cmp.Or(s.check(), spec.Validate(seeds)); err != nil {
 		return nil, fmt.Errorf("%T: %w", a, err)
-	}
-	if len(seeds) == 0 {
-		return nil, fmt.Errorf("%T: no seeds, want one a run", a)
 	}
 	p := &Policy{declared: a, settings: s, epsilon: epsilon, spec: spec, backend: s.Backend}
 	var err error

@@ -1,7 +1,6 @@
 package envtest
 
 import (
-	"errors"
 	"math/rand/v2"
 
 	"github.com/contextrec/contextrec/envs"
@@ -32,8 +31,8 @@ func (p Chain) Spec() envs.Spec { return envs.Spec{Candidates: offers, Dim: stat
 
 func (p Chain) New(seeds []uint64) (envs.Environment, error) {
 	n := len(seeds)
-	if n == 0 {
-		return nil, errors.New("envtest: no seeds, want one a run")
+	if err := p.Spec().Validate(seeds); err != nil {
+		return nil, err
 	}
 	c := &chain{Chain: p, state: make([]int, n), items: make([]int, n*offers), reward: make([]float32, n), discount: make([]float32, n)}
 	for _, seed := range seeds {

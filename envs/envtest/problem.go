@@ -29,7 +29,7 @@ type problemChecks struct{ p envs.Problem }
 
 func (c problemChecks) shapes() {
 	spec := c.p.Spec()
-	must(0, spec.Validate())
+	must(0, spec.Validate(seeds(3)))
 	g := start(dice{}, c.p, seeds(3))
 	first := g.env.Observe()
 	first.Check(spec, 3)

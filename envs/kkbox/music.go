@@ -3,7 +3,6 @@ package kkbox
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -78,11 +77,8 @@ func (p MusicState) New(seeds []uint64) (envs.Environment, error) {
 
 func newMusic(p MusicStateless, spec envs.Spec, seeds []uint64) (envs.Environment, error) {
 	runs := len(seeds)
-	if err := spec.Validate(); err != nil {
+	if err := spec.Validate(seeds); err != nil {
 		return nil, fmt.Errorf("kkbox: a music problem with Candidates %d: %w", p.Candidates, err)
-	}
-	if runs == 0 {
-		return nil, errors.New("kkbox: no seeds, want one a run")
 	}
 	o, err := p.Source.open()
 	if err != nil {

@@ -32,10 +32,7 @@ type oracle struct {
 }
 
 func newOracle(spec envs.Spec, seeds []uint64, score func(*Dataset, int32) float32, synthetic bool) (envs.Policy, error) {
-	if len(seeds) == 0 {
-		return nil, errors.New("kkbox: no seeds, want one a run")
-	}
-	return &oracle{spec, len(seeds), score, synthetic}, spec.Validate()
+	return &oracle{spec, len(seeds), score, synthetic}, spec.Validate(seeds)
 }
 
 func (p *oracle) Act(dst []int, obs envs.Observation) error {

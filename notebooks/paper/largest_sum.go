@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -14,11 +13,8 @@ import (
 type LargestSum struct{}
 
 func (LargestSum) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	if err := spec.Validate(); err != nil {
+	if err := spec.Validate(seeds); err != nil {
 		return nil, err
-	}
-	if len(seeds) == 0 {
-		return nil, errors.New("paper: no seeds, want one a run")
 	}
 	p := &largestSum{spec: spec}
 	for _, seed := range seeds {
