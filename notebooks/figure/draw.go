@@ -23,13 +23,10 @@ import (
 // draw, when results differ in problem, runs, steps or seed, when a name occurs
 // twice, or when a result has no regret because its environment has no Oracle.
 //
-// The area is cut off at 0, below which no regret lies.
+// The area is cut off at 0, below which no regret lies, and a line that ends above five times the
+// median of all ends would flatten the others: it leaves the figure, and the key says where it ends.
 func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
-	p, err := curves(results, Axes{X: "step", Y: "cumulative regret"}, opt, regret)
-	if err == nil {
-		p.Y.Min = 0
-	}
-	return p, err
+	return curves(results, Axes{X: "step", Y: "cumulative regret", cut: true}, opt, regret)
 }
 
 // RegretLogLog draws the regret on logarithmic axes, on which growth as a power of the step is a
@@ -179,6 +176,7 @@ func curves(results []*sim.Result, axes Axes, opt Options, of func(*sim.Result) 
 type Axes struct {
 	X, Y       string
 	LogX, LogY bool
+	cut        bool // see Regret
 }
 
 // Series is a named sequence of points.
@@ -212,12 +210,13 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 	}
 	p := newPlot(axes, plotter.Grid{Vertical: rule, Horizontal: rule})
 	entries, order := make([]entry, len(series)), make([]int, len(series))
-	lowest := math.Inf(1)
+	lowest, ends := math.Inf(1), make([]float64, len(series))
 	for i, s := range series {
-		order[i], entries[i] = i, entry{name: s.Name, y: math.Inf(-1)}
+		order[i], ends[i] = i, math.Inf(-1)
 		if len(s.Y) > 0 && (joined || s.Reference) {
-			entries[i].y = s.Y[len(s.Y)-1]
+			ends[i] = s.Y[len(s.Y)-1]
 		}
+		entries[i] = entry{name: s.Name, y: ends[i]}
 		if s.Low != nil {
 			area := &Band{XYs: s.xys(), Low: s.Low, High: s.High, Fill: faint(styles[i].Color, len(series))}
 			p.Add(area)
@@ -249,6 +248,13 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 	if math.IsInf(lowest, 1) {
 		return nil, errors.New("figure: there is nothing to draw, or nothing above 0 on a logarithmic axis")
 	}
+	slices.Sort(ends)
+	for i, e := range entries {
+		if most := 5 * ends[len(ends)/2]; axes.cut && most > 0 && e.y > most {
+			entries[i].name += " (to " + number(e.y, e.y/100) + ")"
+			p.Y.Max = most
+		}
+	}
 	if axes.LogY && (steps || p.Y.Min <= 0) {
 		p.Y.Min = lowest / 1.5
 	}
@@ -261,6 +267,9 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 	}
 	widen(&p.X, axes.LogX, x)
 	widen(&p.Y, axes.LogY, y)
+	if axes.cut {
+		p.Y.Min = 0
+	}
 	return finish(p, axes, opt, entries), nil
 }
 

@@ -72,21 +72,18 @@ func textStyle(size float64) text.Style {
 // newPlot is an empty plot in the style of this package.
 func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 	p := plot.New()
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+	for axis, log := range map[*plot.Axis]bool{&p.X: axes.LogX, &p.Y: axes.LogY} {
 		axis.Label.TextStyle.Font, axis.Label.TextStyle.Color = labelStyle.Font, ink
 		axis.Tick.Label.Font, axis.Tick.Label.Color = keyStyle.Font, ink
 		axis.Label.Padding, axis.Padding = vg.Points(3), 0
 		axis.Tick.Length, axis.Tick.Color = vg.Points(4), ink
 		axis.LineStyle.Width = 0 // see frame
 		axis.Scale, axis.Tick.Marker = linear{}, linearTicks{}
+		if log {
+			axis.Scale, axis.Tick.Marker = logarithmic{}, logTicks{}
+		}
 	}
 	p.X.Label.Text = axes.X
-	if axes.LogX {
-		p.X.Scale, p.X.Tick.Marker = logarithmic{}, logTicks{}
-	}
-	if axes.LogY {
-		p.Y.Scale, p.Y.Tick.Marker = logarithmic{}, logTicks{}
-	}
 	p.Add(&grid)
 	return p
 }
@@ -102,7 +99,7 @@ func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
 }
 
 // Write writes plots in a format, "png", "svg" or "pdf": row by row in columns, with their axes
-// aligned, on a page of that size. A PNG image has 192 dots an inch. In a column of less than 4.8
+// aligned, on a page of that size. A PNG image has 192 dots an inch. In a column of less than 5.6
 // inches all is smaller, text too. It panics when there is no plot or no column.
 func Write(w io.Writer, format string, width, height vg.Length, columns int, plots ...*plot.Plot) error {
 	if columns < 1 || len(plots) == 0 {
@@ -119,21 +116,18 @@ func Write(w io.Writer, format string, width, height vg.Length, columns int, plo
 	default:
 		return fmt.Errorf("figure: format %q, want png, svg or pdf", format)
 	}
-	scale := min(1, width/vg.Length(columns)/(4.8*vg.Inch))
+	scale := min(1, width/vg.Length(columns)/(5.6*vg.Inch))
 	canvas.Scale(float64(scale), float64(scale))
-	grid := make([][]*plot.Plot, (len(plots)+columns-1)/columns)
-	for i := range grid {
-		grid[i] = make([]*plot.Plot, columns)
-		copy(grid[i], plots[i*columns:min((i+1)*columns, len(plots))])
-	}
+	empty := make([]*plot.Plot, (columns-len(plots)%columns)%columns)
+	grid := slices.Collect(slices.Chunk(append(slices.Clip(plots), empty...), columns))
 	tiles := draw.Tiles{
 		Rows: len(grid), Cols: columns, PadX: vg.Inch / 4, PadY: vg.Inch / 4,
 		PadTop: 6, PadBottom: 6, PadLeft: 6, PadRight: 10, // labels do not touch the text of a page
 	}
 	for i, row := range plot.Align(grid, tiles, draw.NewCanvas(canvas, width/scale, height/scale)) {
 		for j, tile := range row {
-			if grid[i][j] != nil {
-				grid[i][j].Draw(tile)
+			if p := grid[i][j]; p != nil {
+				p.Draw(tile)
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -219,6 +221,46 @@ func FuzzAxes(f *testing.F) {
 	})
 }
 
+// Regrets of 2, 2, 2 and 30 at the end: the last leaves the figure, whose axis ends at five times
+// the median, and the key says so; of 9 none does.
+func TestFarLine(t *testing.T) {
+	for last, most := range map[float64]float64{30: 10, 9: 12} { // the latter of mean and deviation
+		results := []*sim.Result{three("a"), three("b"), three("c"), three("d")}
+		results[3].Regret = [][]float64{{1, last - 3}, {1, last}, {1, last + 3}}
+		p, _ := drawn(t)(figure.Regret(results, figure.Options{}))
+		top(t, p.Y, 0.5, most)
+		var svg bytes.Buffer
+		if err := figure.Write(&svg, "svg", figure.Width, figure.Height, 1, p); err != nil || strings.Contains(svg.String(), ">d (to 30.0)<") != (most == 10) {
+			t.Errorf("of a line to %v the key does not say so, %v", last, err)
+		}
+	}
+}
+
+// In two columns of a notebook, labels of the steps do not touch.
+func TestLabelsOfColumns(t *testing.T) {
+	r := three("epsilon-greedy")
+	r.Steps, r.Checkpoints = 20_000, []int{200, 20_000}
+	other := *r
+	other.Entry = "PGCR, untuned"
+	p, _ := drawn(t)(figure.RegretLogLog([]*sim.Result{r, &other}, figure.Options{}))
+	var svg bytes.Buffer
+	if err := figure.Write(&svg, "svg", 9.6*vg.Inch, 3.2*vg.Inch, 2, p, p); err != nil {
+		t.Fatal(err)
+	}
+	var ends vg.Length // of the last label
+	found := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>([0-9,]+000)<`).FindAllStringSubmatch(svg.String(), -1)
+	for i, label := range found {
+		x, _ := strconv.ParseFloat(label[1], 64)
+		if i%(len(found)/2) > 0 && vg.Length(x) < ends+vg.Points(2) {
+			t.Errorf("%s begins at %v, the label before it ends at %v", label[2], x, ends)
+		}
+		ends = vg.Length(x) + p.X.Tick.Label.Width(label[2])
+	}
+	if len(found) != 10 {
+		t.Errorf("labels are %q", found)
+	}
+}
+
 // What lies above an axis is cut off, not drawn along its end.
 func TestCutOff(t *testing.T) {
 	p, err := figure.Lines([]figure.Series{{Name: "s", X: []float64{0, 1, 2}, Y: []float64{0, 10, 10}, Low: []float64{0, 10, 10}, High: []float64{0, 10, 10}}}, figure.Axes{}, figure.Options{})
@@ -332,8 +374,8 @@ func TestSave(t *testing.T) {
 			t.Errorf("%s: %v, it begins with %.8q", name, err, data)
 		}
 	}
-	var narrow bytes.Buffer // half of 4.8 inches: all has half the size
-	if err := figure.Write(&narrow, "svg", 2.4*vg.Inch, 2*vg.Inch, 1, p); err != nil || !strings.Contains(narrow.String(), "scale(0.5,0.5)") || !strings.Contains(narrow.String(), "sans-serif") {
+	var narrow bytes.Buffer // half of 5.6 inches: all has half the size
+	if err := figure.Write(&narrow, "svg", 2.8*vg.Inch, 2*vg.Inch, 1, p); err != nil || !strings.Contains(narrow.String(), "scale(0.5,0.5)") || !strings.Contains(narrow.String(), "sans-serif") {
 		t.Errorf("a narrow page: %v, it begins with %.300s", err, narrow.String())
 	}
 	// The PDF file has ± in Windows-1252, and no colour multiplied by its alpha.

@@ -58,26 +58,24 @@ func (o Options) styles(series []Series) []draw.LineStyle {
 	out := make([]draw.LineStyle, len(series))
 	next := 0
 	for i, s := range series {
-		k := slices.Index(fixed, s.Name)
 		form, isForm := forms[s.Name]
-		switch step := slices.Index(o.Ramp, s.Name); {
+		switch step, k := slices.Index(o.Ramp, s.Name), slices.Index(fixed, s.Name); {
 		case s.Reference:
 			dash := [][]vg.Length{{4, 3}, {1, 3}, {10, 3}}[max(0, slices.Index(o.References, s.Name))%3]
 			out[i] = line(palette[len(palette)-1], 1, dash)
-			continue
 		case step >= 0:
 			out[i] = line(shade(step, len(o.Ramp)), 1.5, nil)
-			continue
 		case isForm:
 			out[i] = form
-			continue
-		case k < 0:
-			for used[next] {
+		default:
+			for k < 0 && used[next] {
 				next++
 			}
-			k, used[next] = next, true
+			if k < 0 {
+				k, used[next] = next, true
+			}
+			out[i] = line(palette[k%len(palette)], 1.5, dashes[(k+k/len(palette))%len(dashes)])
 		}
-		out[i] = line(palette[k%len(palette)], 1.5, dashes[(k+k/len(palette))%len(dashes)])
 	}
 	return out
 }
