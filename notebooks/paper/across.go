@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -65,30 +64,33 @@ func (s Scores) Improvement(t Scores) (p float64) {
 	return p
 }
 
-// Bootstrap95 is a statistic of scores with its interval from 2,000 stratified
-// bootstrap samples, in which the runs of each problem are drawn with replacement, for
-// each algorithm by itself. The same scores give the same interval.
-func Bootstrap95(statistic func(s ...Scores) float64, s ...Scores) Interval {
-	rng, values, drawn := envs.NewRand(1, "paper/bootstrap"), make([]float64, 2000), make([]Scores, len(s))
-	for b := range values {
+// Bootstrap95 are statistics of scores with their intervals from 2,000 stratified bootstrap
+// samples, in which the runs of each problem are drawn with replacement, for each algorithm by
+// itself. The same scores give the same intervals.
+func Bootstrap95(s []Scores, statistics ...func(s []Scores) float64) (intervals []Interval) {
+	rng, values, drawn := envs.NewRand(1, "paper/bootstrap"), make([][]float64, len(statistics)), make([]Scores, len(s))
+	for range 2000 {
 		for k := range s {
-			drawn[k] = s[k].resample(rng)
+			drawn[k] = make(Scores, len(s[k]))
+			for j, runs := range s[k] {
+				for range runs {
+					drawn[k][j] = append(drawn[k][j], runs[rng.IntN(len(runs))])
+				}
+			}
 		}
-		values[b] = statistic(drawn...)
+		for i, statistic := range statistics {
+			values[i] = append(values[i], statistic(drawn))
+		}
 	}
-	slices.Sort(values)
-	return Interval{statistic(s...), stat.Quantile(0.025, stat.Empirical, values, nil), stat.Quantile(0.975, stat.Empirical, values, nil)}
+	for i, statistic := range statistics {
+		slices.Sort(values[i])
+		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, values[i], nil) }
+		intervals = append(intervals, Interval{statistic(s), quantile(0.025), quantile(0.975)})
+	}
+	return intervals
 }
 
-func (s Scores) resample(rng *rand.Rand) Scores {
-	drawn := make(Scores, len(s))
-	for j, runs := range s {
-		for range runs {
-			drawn[j] = append(drawn[j], runs[rng.IntN(len(runs))])
-		}
-	}
-	return drawn
-}
+func iqm(s []Scores) float64 { return s[0].IQM() }
 
 // scoresOf are the scores of what all of the toy problems have results of: 1 is no
 // regret, and 0 the mean regret of random choice on that problem at the same step. The
@@ -123,41 +125,42 @@ func AcrossTable(results map[string][]*sim.Result) (header []string, rows [][]st
 	if len(names) == 0 {
 		return nil, nil
 	}
+	first := scores[names[0]]
 	for _, name := range names {
-		s, first := scores[name], scores[names[0]]
-		better := "-"
+		s, better := scores[name], "-"
 		if name != names[0] {
-			better = Bootstrap95(func(s ...Scores) float64 { return s[0].Improvement(s[1]) }, s, first).String()
+			better = Bootstrap95([]Scores{s, first}, func(s []Scores) float64 { return s[0].Improvement(s[1]) })[0].String()
 		}
-		iqm := Bootstrap95(func(s ...Scores) float64 { return s[0].IQM() }, s)
-		rows = append(rows, []string{name, iqm.String(), fmt.Sprintf("%.3f", stat.Mean(slices.Concat(s...), nil)), fmt.Sprintf("%.3f", s.OptimalityGap()), better})
+		rows = append(rows, []string{name, Bootstrap95([]Scores{s}, iqm)[0].String(),
+			fmt.Sprintf("%.3f", stat.Mean(slices.Concat(s...), nil)), fmt.Sprintf("%.3f", s.OptimalityGap()), better})
 	}
-	return []string{fmt.Sprintf("%d problems, score 1: no regret, 0: random choice", len(scores[names[0]])), "interquartile mean [95 % interval]", "mean", "optimality gap", "P(better than " + names[0] + ")"}, rows
+	return []string{fmt.Sprintf("%d problems, score 1: no regret, 0: random choice", len(first)), "interquartile mean [95 % interval]", "mean", "optimality gap", "P(better than " + names[0] + ")"}, rows
 }
 
 // AcrossFigures are the performance profiles and the interquartile means with their
 // intervals; nil where fewer than two toy problems have results.
-func AcrossFigures(results map[string][]*sim.Result) (profile, iqm *plot.Plot, err error) {
+func AcrossFigures(results map[string][]*sim.Result) (profile, means *plot.Plot, err error) {
 	names, scores := scoresOf(results)
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
+	statistics, taus := []func([]Scores) float64{iqm}, floats.Span(make([]float64, 51), 0, 1)
+	for _, tau := range taus {
+		statistics = append(statistics, func(s []Scores) float64 { return s[0].Above(tau) })
+	}
 	var lines, bars []figure.Series
 	for _, name := range names {
-		line := figure.Series{Name: name}
-		for tau := range 51 {
-			x := float64(tau) / 50
-			i := Bootstrap95(func(s ...Scores) float64 { return s[0].Above(x) }, scores[name])
-			line.X, line.Y, line.Low, line.High = append(line.X, x), append(line.Y, i.Mean), append(line.Low, i.Low), append(line.High, i.High)
+		all := figure.Series{Name: name}
+		for _, i := range Bootstrap95([]Scores{scores[name]}, statistics...) {
+			all.Y, all.Low, all.High = append(all.Y, i.Mean), append(all.Low, i.Low), append(all.High, i.High)
 		}
-		i := Bootstrap95(func(s ...Scores) float64 { return s[0].IQM() }, scores[name])
-		lines = append(lines, line)
-		bars = append(bars, figure.Series{Name: name, Y: []float64{i.Mean}, Low: []float64{i.Low}, High: []float64{i.High}})
+		lines = append(lines, figure.Series{Name: name, X: taus, Y: all.Y[1:], Low: all.Low[1:], High: all.High[1:]})
+		bars = append(bars, figure.Series{Name: name, Y: all.Y[:1], Low: all.Low[:1], High: all.High[:1]})
 	}
-	title := fmt.Sprintf("Across %d toy problems", len(scores[names[0]]))
-	profile, err = figure.Lines(lines, figure.Axes{X: "score: 1 is no regret, 0 that of random choice", Y: "share of runs with a higher score, and 95 % interval"}, figure.Options{Title: title})
+	opt := figure.Options{Title: fmt.Sprintf("Across %d toy problems", len(scores[names[0]]))}
+	profile, err = figure.Lines(lines, figure.Axes{X: "score: 1 is no regret, 0 that of random choice", Y: "share of runs with a higher score, and 95 % interval"}, opt)
 	if err == nil {
-		iqm, err = figure.Bars([]string{""}, bars, figure.Axes{Y: "interquartile mean of the scores (1: no regret, 0: random choice), 95 % interval"}, figure.Options{Title: title})
+		means, err = figure.Bars([]string{""}, bars, figure.Axes{Y: "interquartile mean of the scores (1: no regret, 0: random choice), 95 % interval"}, opt)
 	}
-	return profile, iqm, err
+	return profile, means, err
 }

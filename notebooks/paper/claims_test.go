@@ -201,7 +201,7 @@ func TestTheoryClaims(t *testing.T) {
 	judge(t, 10, paper.Undecided, good)
 }
 
-func TestWriteText(t *testing.T) {
+func TestTexts(t *testing.T) {
 	claims := []paper.Claim{{
 		Row: 3, Statement: "PGCR is best of all algorithms.", Source: "figure 1c", Verdict: paper.NotReproduced, Made: "`run`",
 		Parts: []paper.Part{{Evidence: "a is lower than b", Verdict: paper.NotReproduced}, {Evidence: "c", Verdict: paper.Note}},
@@ -213,9 +213,8 @@ func TestWriteText(t *testing.T) {
 
 + reproduced   - not reproduced   ? undecided   . not run
 `
-	var b strings.Builder
-	if err := paper.WriteText(&b, claims); err != nil || b.String() != want[1:] {
-		t.Errorf("the text is %v\n%s", err, b.String())
+	if text := paper.ClaimText(claims); text != want[1:] {
+		t.Errorf("the text is\n%s", text)
 	}
 	header, rows := paper.ClaimTable(claims)
 	for format, table := range map[string]string{
@@ -224,16 +223,14 @@ func TestWriteText(t *testing.T) {
 		"latex":    "\\hline\n3 & PGCR is best of all algorithms. (figure 1c) & a is lower than b: not reproduced \\newline c & not reproduced & `run` \\\\\n\\hline\n\\end{tabular}\n",
 		"html":     "",
 	} {
-		b.Reset()
-		if err := paper.WriteTable(&b, format, header, rows); !strings.HasSuffix(b.String(), table) || (err != nil) != (format == "html") {
-			t.Errorf("%s: the table is %v\n%s", format, err, b.String())
+		if text, err := paper.TableText(format, header, rows); !strings.HasSuffix(text, table) || (err != nil) != (format == "html") {
+			t.Errorf("%s: the table is %v\n%s", format, err, text)
 		}
 	}
-	b.Reset()
-	paper.WriteTable(&b, "latex", []string{"a_b", `100 % of #1 & {x}`}, [][]string{{strings.Repeat("long ", 20), "[1, 2] < $3"}})
+	text, _ := paper.TableText("latex", []string{"a_b", `100 % of #1 & {x}`}, [][]string{{strings.Repeat("long ", 20), "[1, 2] < $3"}})
 	for _, part := range []string{`\begin{longtable}{p{0.75\textwidth}l}`, `a\_b & 100 \% of \#1 \& \{x\} \\`, `{[}1, 2] $<$ \$3`} {
-		if !strings.Contains(b.String(), part) {
-			t.Errorf("LaTeX lacks %s:\n%s", part, b.String())
+		if !strings.Contains(text, part) {
+			t.Errorf("LaTeX lacks %s:\n%s", part, text)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/contextrec/contextrec/envs/sim"
@@ -48,7 +49,7 @@ func (e evidence) compare(a, b string, of func(*sim.Result) []float64, judge fun
 	}
 	x, y := of(found[0]), of(found[1])
 	if x == nil || y == nil {
-		return Part{fmt.Sprintf("%s: no regret of %s or %s", e.declared.Name, a, b), NotRun}
+		return Part{fmt.Sprintf("%s: nothing to compare of %s or %s", e.declared.Name, a, b), NotRun}
 	}
 	return judge(x, y)
 }
@@ -89,7 +90,7 @@ func (e evidence) finals(names ...string) Part {
 }
 
 func (e evidence) averages(names ...string) Part {
-	return e.note("reward a step", names, func(r *sim.Result) string { return cents(earned(r, allSteps)) })
+	return e.note("reward a step", names, func(r *sim.Result) string { return cents(allSteps.earned(r)) })
 }
 
 func (e evidence) note(what string, names []string, of func(*sim.Result) string) Part {
@@ -121,7 +122,7 @@ func (e evidence) best(s span) (best string) {
 		if missing != nil {
 			return name // the comparison says what is missing
 		}
-		if mean := stat.Mean(earned(found[1], s), nil); mean > most {
+		if mean := stat.Mean(s.earned(found[1]), nil); mean > most {
 			best, most = name, mean
 		}
 	}
@@ -141,49 +142,39 @@ func (e evidence) flattens(a string) Part {
 	if missing != nil {
 		return *missing
 	}
-	early, late, chance := earned(found[0], middleTenth), earned(found[0], lastTenth), earned(found[1], middleTenth)
-	rise, learned := make([]float64, len(early)), make([]float64, len(early))
-	for run := range early {
-		rise[run], learned[run] = late[run]-early[run], early[run]-chance[run]
-	}
+	early, late := middleTenth.earned(found[0]), lastTenth.earned(found[0])
+	rise := floats.SubTo(make([]float64, len(early)), late, early)
+	learned := floats.SubTo(make([]float64, len(early)), early, middleTenth.earned(found[1]))
 	d := Paired95(rise, learned, flat)
 	return Part{fmt.Sprintf("%s: %s in the %s %s, %s more than random; in the %s %s more than there; less %v x the former: %v",
 		e.declared.Name, a, middleTenth.name, cents(early), cents(learned), lastTenth.name, cents(rise), flat, d), d.below(0)}
 }
 
-// across compares a number a run of entries of the same streams in two experiments.
-func across(a, b evidence, name string, of func(evidence) []float64, judge func(x, y []float64) Part) Part {
-	x, missing := a.find(name)
-	if missing == nil {
-		var y []*sim.Result
-		if y, missing = b.find(name); missing == nil && paired(x[0], y[0]) {
-			return judge(of(a), of(b))
+// beside is what two experiments of the same streams have of an entry, by their names.
+func beside(a, b evidence, entry string) evidence {
+	both := evidence{declared: sim.Experiment{Name: entry}}
+	for _, e := range []evidence{a, b} {
+		if found, _ := e.find(entry); found != nil {
+			r := *found[0]
+			r.Entry = e.declared.Name
+			both.results = append(both.results, &r)
 		}
 	}
-	if missing == nil {
-		missing = &Part{fmt.Sprintf("%s and %s were run in different settings", a.declared.Name, b.declared.Name), NotRun}
-	}
-	return *missing
+	return both
 }
 
 // largerLead is the claim that PGCR's lead over the best of the others is larger
 // in experiment a than in b at the end.
 func largerLead(a, b evidence) Part {
-	lead := func(e evidence) []float64 {
+	lead := func(r *sim.Result) []float64 {
+		e := map[string]evidence{a.declared.Name: a, b.declared.Name: b}[r.Entry]
 		found, missing := e.find("PGCR", e.best(lastTenth))
 		if missing != nil {
 			return nil
 		}
-		lead := earned(found[0], lastTenth)
-		for run, x := range earned(found[1], lastTenth) {
-			lead[run] -= x
-		}
-		return lead
+		return floats.SubTo(make([]float64, r.Runs), lastTenth.earned(r), lastTenth.earned(found[1]))
 	}
-	return across(a, b, "PGCR", lead, func(x, y []float64) Part {
-		if x == nil || y == nil {
-			return Part{"PGCR's lead: no results of the others", NotRun}
-		}
+	return beside(a, b, "PGCR").compare(a.declared.Name, b.declared.Name, lead, func(x, y []float64) Part {
 		d := Paired95(x, y, 1)
 		return Part{fmt.Sprintf("PGCR's lead over the best other, %s: %s in %s, %s in %s; difference: %v",
 			lastTenth.name, cents(x), a.declared.Name, cents(y), b.declared.Name, d), d.above(0)}
@@ -192,11 +183,7 @@ func largerLead(a, b evidence) Part {
 
 // earnsSame is the claim that an entry earns almost the same in both experiments at the end.
 func earnsSame(a, b evidence, name string) Part {
-	last := func(e evidence) []float64 {
-		found, _ := e.find(name)
-		return earned(found[0], lastTenth)
-	}
-	return across(a, b, name, last, func(x, y []float64) Part {
+	return beside(a, b, name).compare(a.declared.Name, b.declared.Name, lastTenth.earned, func(x, y []float64) Part {
 		d := Paired95(x, y, 1)
 		return Part{fmt.Sprintf("%s, %s: %s in %s, %s in %s; difference: %v, limits +-%v", name, lastTenth.name,
 			cents(x), a.declared.Name, cents(y), b.declared.Name, d, sameReward), d.within(-sameReward, sameReward)}
@@ -245,11 +232,9 @@ var (
 	allSteps    = span{0, 1, "all steps"}
 )
 
-func (s span) earned(r *sim.Result) []float64 { return earned(r, s) }
-
-// earned is the reward a step of every run in a part of it. Results are kept at
+// earned is the reward a step of every run in the part. Results are kept at
 // every hundredth of the steps, so parts of a few steps may be shifted by one.
-func earned(r *sim.Result, s span) []float64 {
+func (s span) earned(r *sim.Result) []float64 {
 	at := func(fraction float64) int { // the checkpoint, -1 before the first
 		step := int(math.Round(fraction * float64(r.Steps)))
 		if step < r.Checkpoints[0] {

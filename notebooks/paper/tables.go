@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ var titles = map[string]string{
 }
 
 // RegretTable is the regret of every entry at the last step, the lowest mean first. Like the other
-// tables it is a header and rows of as many cells, as WriteTable takes them.
+// tables it is a header and rows of as many cells, as TableText takes them.
 func RegretTable(results []*sim.Result) (header []string, rows [][]string) {
 	for _, r := range sorted(results, func(r *sim.Result) float64 { return r.Summary().Regret.Mean }) {
 		s := r.Summary().Regret
@@ -92,7 +91,7 @@ func GrowthTable(results []*sim.Result) (header []string, rows [][]string) {
 func RewardTable(results []*sim.Result) (header []string, rows [][]string) {
 	for _, r := range sorted(results, func(r *sim.Result) float64 { return -r.Summary().Reward.Mean }) {
 		s := r.Summary().Reward
-		rows = append(rows, []string{r.Entry, Interval{s.Mean, s.Low, s.High}.String(), cents(earned(r, firstTenth)), cents(earned(r, lastTenth))})
+		rows = append(rows, []string{r.Entry, Interval{s.Mean, s.Low, s.High}.String(), cents(firstTenth.earned(r)), cents(lastTenth.earned(r))})
 	}
 	return []string{"", "reward a step, mean [95 % interval]", "in the first tenth", "in the last tenth"}, rows
 }
@@ -156,67 +155,50 @@ func (c Claim) about() string {
 	return c.Source + "; " + c.Setting
 }
 
-// WriteTable writes a table in a format: "markdown", which is GitHub's, "latex" or
+// TableText is a table in a format: "markdown", which is GitHub's, "latex" or
 // "csv". Where LaTeX's columns are paragraphs it wants the package longtable.
-func WriteTable(w io.Writer, format string, header []string, rows [][]string) error {
+func TableText(format string, header []string, rows [][]string) (string, error) {
 	var b strings.Builder
-	escaped := func(escape *strings.Replacer, cells []string, between string) string {
-		cells = slices.Clone(cells)
-		for i := range cells {
-			cells[i] = escape.Replace(cells[i])
-		}
-		return strings.Join(cells, between)
+	line := func(escape *strings.Replacer, begin string, cells []string, end string) {
+		b.WriteString(begin + escape.Replace(strings.Join(cells, "\t")) + end)
 	}
 	switch format {
 	case "csv":
 		c := csv.NewWriter(&b)
-		c.Write(header) // to memory, as what follows
-		c.WriteAll(rows)
+		c.WriteAll(append([][]string{header}, rows...)) // to memory
 	case "markdown":
-		escape := strings.NewReplacer("|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", ">", "&gt;", "\n", "<br>")
-		b.WriteString("| " + escaped(escape, header, " | ") + " |\n" + strings.Repeat("|---", len(header)) + "|\n")
+		escape := strings.NewReplacer("\t", " | ", "|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", ">", "&gt;", "\n", "<br>")
+		line(escape, "| ", header, " |\n"+strings.Repeat("|---", len(header))+"|\n")
 		for _, row := range rows {
-			b.WriteString("| " + escaped(escape, row, " | ") + " |\n")
+			line(escape, "| ", row, " |\n")
 		}
 	case "latex":
-		escape := strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
+		escape := strings.NewReplacer("\t", " & ", `\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
 			"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "<", "$<$", ">", "$>$", "[", "{[}", "\n", ` \newline `)
-		environment, columns := latexColumns(len(header), rows)
-		fmt.Fprintf(&b, "\\begin{%s}{%s}\n\\hline\n%s \\\\\n\\hline\n", environment, columns, escaped(escape, header, " & "))
+		environment, columns := "tabular", ""
+		for i := range header {
+			if slices.ContainsFunc(rows, func(row []string) bool { return len(row[i]) > 60 }) {
+				environment, columns = "longtable", columns+"p" // a paragraph: they share most of the page
+			} else {
+				columns += "l"
+			}
+		}
+		width := fmt.Sprintf(`p{%.2f\textwidth}`, 0.75/float64(strings.Count(columns, "p")))
+		fmt.Fprintf(&b, "\\begin{%s}{%s}\n\\hline\n", environment, strings.ReplaceAll(columns, "p", width))
+		line(escape, "", header, " \\\\\n\\hline\n")
 		for _, row := range rows {
-			b.WriteString(escaped(escape, row, " & ") + " \\\\\n")
+			line(escape, "", row, " \\\\\n")
 		}
 		fmt.Fprintf(&b, "\\hline\n\\end{%s}\n", environment)
 	default:
-		return fmt.Errorf("paper: a table in format %q, want markdown, latex or csv", format)
+		return "", fmt.Errorf("paper: a table in format %q, want markdown, latex or csv", format)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String(), nil
 }
 
-// latexColumns are as wide as their cells, but long ones paragraphs that share most of the page.
-func latexColumns(n int, rows [][]string) (environment, columns string) {
-	long, count := make([]bool, n), 0.0
-	for i := range n {
-		if long[i] = slices.ContainsFunc(rows, func(row []string) bool { return len(row[i]) > 60 }); long[i] {
-			count++
-		}
-	}
-	environment = "tabular"
-	for _, is := range long {
-		if is {
-			environment = "longtable"
-			columns += fmt.Sprintf(`p{%.2f\textwidth}`, 0.75/count)
-		} else {
-			columns += "l"
-		}
-	}
-	return environment, columns
-}
-
-// WriteText writes claims as text, a line a claim, and below it every part with a
+// ClaimText is claims as text, a line a claim, and below it every part with a
 // mark of that part's verdict. A last line explains the marks.
-func WriteText(w io.Writer, claims []Claim) error {
+func ClaimText(claims []Claim) string {
 	marks := map[Verdict]string{Reproduced: "+", NotReproduced: "-", Undecided: "?", NotRun: ".", Note: " "}
 	var b strings.Builder
 	for _, c := range claims {
@@ -226,9 +208,5 @@ func WriteText(w io.Writer, claims []Claim) error {
 		}
 		b.WriteByte('\n')
 	}
-	if len(claims) > 0 {
-		b.WriteString("+ reproduced   - not reproduced   ? undecided   . not run\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String() + "+ reproduced   - not reproduced   ? undecided   . not run\n"
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -90,10 +89,9 @@ func (p *program) stored(e sim.Experiment) ([]*sim.Result, error) {
 func (p *program) list(*cobra.Command, []string) error {
 	all, errs := p.experiments(nil)
 	studies, _ := p.experiments(slices.Sorted(maps.Keys(paper.Studies()))) // which are known
-	all = append(all, studies...)
 	const row = "%-19s %4v %8v  %s\n"
 	fmt.Fprintf(p.stdout, row, "experiment", "runs", "steps", "stored")
-	for _, e := range all {
+	for _, e := range append(all, studies...) {
 		results, err := paper.Stored(p.store(), e)
 		errs = errors.Join(errs, err)
 		var stored []string
@@ -123,7 +121,11 @@ func (p *program) list(*cobra.Command, []string) error {
 	return errs
 }
 
+// print prints a table that has rows.
 func (p *program) print(header []string, rows [][]string) {
+	if rows == nil {
+		return
+	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(header, "\t"))
 	for _, row := range rows {
@@ -158,8 +160,7 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 			finals, err := p.play(cmd.Context(), last)
 			if len(finals) == len(last.Entries) {
 				p.print(paper.TuningTable(results, finals))
-				header, rows := paper.TriesTable(results, finals)
-				err = p.write("tuning/"+e.Name, "csv", header, rows)
+				err = p.write("tuning/"+e.Name, "csv")(paper.TriesTable(results, finals))
 			}
 			return err
 		}})
@@ -228,19 +229,18 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 }
 
 func (p *program) plot(_ *cobra.Command, args []string) error {
-	if err := p.draw(args); err != nil {
-		return err
+	err := p.draw(args)
+	if err == nil {
+		p.next("table", "notebooks")
 	}
-	p.next("table", "notebooks")
-	return nil
+	return err
 }
 
 // draw draws the experiments of these names, or all that have results. It is an
 // error when one that is named has none, or when none has any.
 func (p *program) draw(names []string) error {
 	experiments, err := p.experiments(names)
-	drawn := 0
-	toys := map[string][]*sim.Result{}
+	drawn := map[string][]*sim.Result{}
 	for _, e := range experiments {
 		if strings.HasPrefix(e.Name, tuning) {
 			return fmt.Errorf("%s has no figure: run prints its table", e.Name)
@@ -259,7 +259,7 @@ func (p *program) draw(names []string) error {
 		if len(results) == 0 {
 			continue
 		}
-		toys[e.Name] = results
+		drawn[e.Name] = results
 		opt := paper.FigureOptions(e)
 		opt.Interval = true
 		if paper.IsMusic(e) || results[0].Regret == nil {
@@ -275,12 +275,11 @@ func (p *program) draw(names []string) error {
 				err = errors.Join(err, p.save(e.Name+"-difference")(figure.Difference(learning, learning[0].Entry, opt)))
 			}
 		}
-		drawn++
 	}
-	if profile, iqm, failed := paper.AcrossFigures(toys); profile != nil {
+	if profile, iqm, failed := paper.AcrossFigures(drawn); profile != nil {
 		err = errors.Join(err, p.save("across-profile")(profile, failed), p.save("across-iqm")(iqm, failed))
 	}
-	if err == nil && drawn == 0 {
+	if err == nil && len(drawn) == 0 {
 		err = fmt.Errorf("nothing is stored in %s: %s run NAME makes results", p.store().Dir, self)
 	}
 	return err
@@ -320,39 +319,30 @@ func (p *program) judge() error {
 		err = errors.Join(err, loadErr)
 	}
 	var theory *paper.Theory // nil where it is not stored
-	if data, readErr := os.ReadFile(p.theoryFile()); readErr == nil {
+	if data, readErr := os.ReadFile(filepath.Join(p.store().Dir, "theory.json")); readErr == nil {
 		err = errors.Join(err, json.Unmarshal(data, &theory))
 	}
 	if err != nil {
 		return err
 	}
 	claims := paper.Claims(results, theory)
-	if err := paper.WriteText(p.stdout, claims); err != nil {
-		return err
-	}
-	fmt.Fprintln(p.stdout)
-	format := cmp.Or(p.tables, "markdown")
-	header, rows := paper.ClaimTable(claims)
-	err = p.write("claims", format, header, rows)
-	if header, rows := paper.ResultsTable(results); len(rows) > 0 {
-		err = errors.Join(err, p.write("results", format, header, rows))
-	}
-	if header, rows := paper.AcrossTable(results); len(rows) > 0 {
-		p.print(header, rows)
-		err = errors.Join(err, p.write("across", format, header, rows))
-	}
-	return err
+	fmt.Fprintln(p.stdout, paper.ClaimText(claims))
+	format := cmp.Or(p.format, "markdown")
+	err = errors.Join(p.write("claims", format)(paper.ClaimTable(claims)), p.write("results", format)(paper.ResultsTable(results)))
+	header, rows := paper.AcrossTable(results)
+	p.print(header, rows)
+	return errors.Join(err, p.write("across", format)(header, rows))
 }
 
-// write writes a table to a file of that name, and prints its path.
-func (p *program) write(name, format string, header []string, rows [][]string) error {
-	var text bytes.Buffer
-	if err := paper.WriteTable(&text, format, header, rows); err != nil {
-		return err
+// write returns what writes a table that has rows to a file of that name, and prints its path.
+func (p *program) write(name, format string) func(header []string, rows [][]string) error {
+	return func(header []string, rows [][]string) error {
+		text, err := paper.TableText(format, header, rows)
+		if err != nil || rows == nil {
+			return err
+		}
+		path := filepath.Join(p.out, name+map[string]string{"markdown": ".md", "latex": ".tex", "csv": ".csv"}[format])
+		fmt.Fprintln(p.stdout, path)
+		return sim.WriteFile(path, []byte(text))
 	}
-	path := filepath.Join(p.out, name+map[string]string{"markdown": ".md", "latex": ".tex", "csv": ".csv"}[format])
-	fmt.Fprintln(p.stdout, path)
-	return sim.WriteFile(path, text.Bytes())
 }
-
-func (p *program) theoryFile() string { return filepath.Join(p.out, "results", "theory.json") }

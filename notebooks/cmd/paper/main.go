@@ -54,12 +54,11 @@ type program struct {
 	seed          uint64  // as declared where it was not given
 	seedGiven     bool
 
-	tables string // format of the files of table
+	format string // of the files of table or plot; "": the default
 
 	// Of plot.
-	format string
-	only   []string // names of entries; nil: all
-	width  float64  // in inches
+	only  []string // names of entries; nil: all
+	width float64  // in inches
 }
 
 // command runs a command line and returns the exit status.
@@ -130,10 +129,10 @@ func (p *program) commands() *cobra.Command {
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
 		}
 		if is("table") {
-			flags.StringVar(&p.tables, "format", "markdown", "of the files: markdown, latex or csv")
+			flags.StringVar(&p.format, "format", "", "of the files: markdown (default), latex or csv")
 		}
 		if is("plot") {
-			flags.StringVar(&p.format, "format", "png", "png, svg or pdf")
+			flags.StringVar(&p.format, "format", "", "png (default), svg or pdf")
 			flags.StringArrayVar(&p.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
 			flags.Float64Var(&p.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
 		}
@@ -157,13 +156,13 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 		return fmt.Errorf("-scale is %v, want a positive number", p.scale)
 	}
 	p.seedGiven = cmd.Flags().Changed("seed")
-	if cmd.Name() == "plot" && !(slices.Contains([]string{"png", "svg", "pdf"}, p.format) && p.width >= 1 && p.width <= 100) {
-		return fmt.Errorf("-format is %q and -width %v, want png, svg or pdf, and 1 to 100 inches", p.format, p.width)
-	}
-	if cmd.Name() == "table" && !slices.Contains([]string{"markdown", "latex", "csv"}, p.tables) {
-		return fmt.Errorf("-format is %q, want markdown, latex or csv", p.tables)
-	}
-	if !slices.Contains([]string{"", "auto", "on", "off"}, p.device) {
+	formats := map[string][]string{"plot": {"", "png", "svg", "pdf"}, "table": {"", "markdown", "latex", "csv"}}[cmd.Name()]
+	switch {
+	case formats != nil && !slices.Contains(formats, p.format):
+		return fmt.Errorf("-format is %q, want one of%s", p.format, strings.Join(formats, " "))
+	case cmd.Name() == "plot" && !(p.width >= 1 && p.width <= 100):
+		return fmt.Errorf("-width is %v, want 1 to 100 inches", p.width)
+	case !slices.Contains([]string{"", "auto", "on", "off"}, p.device):
 		return fmt.Errorf("-device is %q, want auto, on or off", p.device)
 	}
 	if p.shard != "" {

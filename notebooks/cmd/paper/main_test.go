@@ -39,7 +39,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"run toy-linear -scale much":       "scale",
 		"run toy-linear -device cuda":      `-device is "cuda"`,
 		"plot -format gif":                 `-format is "gif"`,
-		"plot -width 0":                    "-width 0",
+		"plot -width 0":                    "-width is 0",
 		"run toy-linear -shard 3/2":        `-shard is "3/2"`,
 		"run toy-linear -shard 1/2x":       `-shard is "1/2x"`,
 		"plot toy-linear -scale 0.1":       "unknown flag: --scale\n" + self + " plot -h",
