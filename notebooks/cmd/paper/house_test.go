@@ -59,7 +59,7 @@ const (
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 58, "notebooks/paper": 66}
+var mostExported = map[string]int{"pgcr": 59, "notebooks/paper": 66}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.
