@@ -32,34 +32,34 @@ import (
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (170), statistics across problems (150) and three studies (153).
 var budgets = map[string]int{
-	"envs":                912,  // 750 planned
-	"envs/envtest":        704,  // 550 planned
+	"envs":                915,  // 750 planned
+	"envs/envtest":        703,  // 550 planned
 	"envs/sim":            1119, // 1,000 planned
 	"envs/online":         173,
-	"envs/kkbox":          1795,
+	"envs/kkbox":          1788,
 	"envs/logged":         1894, // 900 planned
-	"pgcr":                1477, // 1,200 planned
+	"pgcr":                1474, // 1,200 planned
 	"pgcr/ondevice":       874,
-	"baselines":           905,
-	"baselines/neural":    447,
-	"notebooks/paper":     1893, // 1,700 planned
-	"notebooks/figure":    906,  // 800 planned
+	"baselines":           903,
+	"baselines/neural":    445,
+	"notebooks/paper":     1873, // 1,700 planned
+	"notebooks/figure":    907,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1388, // 900 planned
+	"notebooks/cmd/paper": 1377, // 900 planned
 	"notebooks/submit":    369,  // 350 planned
-	"notebooks/kernel":    605,  // 650 planned
+	"notebooks/kernel":    604,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_715 // of all Go without tests; 15,000 planned
+	mostLines       = 15_710 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 59, "notebooks/paper": 66}
+var mostExported = map[string]int{"pgcr": 1474, "notebooks/paper": 66}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.
