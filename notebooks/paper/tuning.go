@@ -18,10 +18,14 @@ import (
 
 // The search for settings is the same for all algorithms, and on seeds that no
 // reported run has: tries settings of each are drawn at random and play a fifth of
-// the steps in a quarter of the runs; the finalists play all steps, with other seeds.
+// the steps in a quarter of the runs; the finalists play all steps, with other seeds. Few steps do
+// not tell what falling learning rates are worth, so they come in there: half of the finalists of
+// an algorithm that has them are the other half with decay.
 const (
 	tries     = 32
-	finalists = 4
+	finalists = 8
+	decay     = 0.0001
+	falling   = "+decay" // behind the name of a try
 	tuneSeed  = 101
 )
 
@@ -30,9 +34,8 @@ const (
 func Tuning(e sim.Experiment) sim.Experiment {
 	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
 	var networks []network
-	decay := draws{envs.NewRand(tuneSeed, "decay")}
 	for d := (draws{envs.NewRand(tuneSeed, "networks")}); len(networks) < tries; {
-		networks = append(networks, d.network(decay.oneOf(0, 0, 0.0001, 0.001)))
+		networks = append(networks, d.network())
 	}
 	for _, s := range spaces(e) {
 		d := draws{envs.NewRand(tuneSeed, s.name)}
@@ -50,12 +53,41 @@ func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 	round.Name, round.Seed, round.Entries = "finals-"+round.Name, round.Seed+1, nil
 	round.Steps *= 5
 	for _, ranked := range ranking(first) {
-		for _, r := range ranked[:min(finalists, len(ranked))] {
-			at := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
-			round.Entries = append(round.Entries, entries[at])
+		for i, r := range ranked[:min(finalists, len(ranked))] {
+			n := entries[slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })]
+			other := sim.Entry{Name: n.Name + falling, Algorithm: withDecay(n.Algorithm)}
+			switch {
+			case other.Algorithm == nil || strings.HasPrefix(n.Name, "PGCR "): // the paper's form has none
+				round.Entries = append(round.Entries, n)
+			case i < finalists/2:
+				round.Entries = append(round.Entries, n, other)
+			}
 		}
 	}
 	return round
+}
+
+// withDecay is an algorithm with falling learning rates; nil where there are none.
+func withDecay(algorithm envs.Algorithm) envs.Algorithm {
+	switch a := algorithm.(type) {
+	case baselines.Standardised:
+		if a.Algorithm = withDecay(a.Algorithm); a.Algorithm != nil {
+			return a
+		}
+	case pgcr.Config:
+		a.Decay = decay
+		return a
+	case neural.VanillaPG:
+		a.Decay = decay
+		return a
+	case neural.EpsilonGreedy:
+		a.Decay = decay
+		return a
+	case neural.Greedy:
+		a.Decay = decay
+		return a
+	}
+	return nil
 }
 
 // TuningTable is a row an algorithm: what its best setting got in the finals and in the first
@@ -64,7 +96,7 @@ func TuningTable(first, finals []*sim.Result) (header []string, rows [][]string)
 	tried := ranking(first)
 	for i, ranked := range ranking(finals) {
 		best := ranked[0]
-		chosen := tried[i][slices.IndexFunc(tried[i], func(r *sim.Result) bool { return r.Entry == best.Entry })]
+		chosen := tried[i][slices.IndexFunc(tried[i], func(r *sim.Result) bool { return r.Entry == strings.TrimSuffix(best.Entry, falling) })]
 		s := outcome(best)
 		rows = append(rows, []string{best.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(outcome(chosen).Mean),
 			short(outcome(tried[i][len(tried[i])/2]).Mean), best.Algorithm})
@@ -80,10 +112,10 @@ func TriesTable(first, finals []*sim.Result) (header []string, rows [][]string) 
 	}
 	for _, ranked := range ranking(first) {
 		for _, r := range ranked {
-			rows = append(rows, []string{r.Entry, short(outcome(r).Mean), last[r.Entry], r.Algorithm})
+			rows = append(rows, []string{r.Entry, short(outcome(r).Mean), last[r.Entry], last[r.Entry+falling], r.Algorithm})
 		}
 	}
-	return []string{"try", "in the first round", "in the finals", "settings"}, rows
+	return []string{"try", "in the first round", "in the finals", "there with decay", "settings"}, rows
 }
 
 // outcome is what a try is judged by: its final regret or, on music, its reward a step.
@@ -122,13 +154,13 @@ func ranking(results []*sim.Result) (ranked [][]*sim.Result) {
 // network is what all algorithms that learn by networks have. Their tries of one
 // number have the same, so that what one of them finds is not its luck.
 type network struct {
-	actorRate, criticRate, decay, initScale float64
-	updates                                 int
-	weighted, standardised                  bool
+	actorRate, criticRate, initScale float64
+	updates                          int
+	weighted, standardised           bool
 }
 
-func (d draws) network(decay float64) network {
-	return network{d.between(5e-5, 0.05), d.between(5e-5, 0.05), decay, d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
+func (d draws) network() network {
+	return network{d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
 }
 
 // space is an algorithm and how its settings are drawn.
@@ -155,7 +187,7 @@ func spaces(e sim.Experiment) []space {
 	}
 	added := func(n network) pgcr.Config {
 		c := rates(n)
-		c.Decay, c.InitScale, c.UpdatesPerStep, c.WeightedCritic = n.decay, n.initScale, n.updates, n.weighted
+		c.InitScale, c.UpdatesPerStep, c.WeightedCritic = n.initScale, n.updates, n.weighted
 		return c
 	}
 	heuristics := func(d draws, c pgcr.Config) pgcr.Config {
@@ -164,7 +196,7 @@ func spaces(e sim.Experiment) []space {
 	}
 	values := func(n network) neural.Settings {
 		return neural.Settings{Hidden: paperForm.Hidden, BatchSize: paperForm.BatchSize, UpdateEvery: paperForm.UpdateEvery,
-			Rate: n.criticRate, Decay: n.decay, InitScale: n.initScale, UpdatesPerStep: n.updates}
+			Rate: n.criticRate, InitScale: n.initScale, UpdatesPerStep: n.updates}
 	}
 	all := []space{
 		{"PGCR", func(n network, d draws) envs.Algorithm { return heuristics(d, rates(n)) }},
