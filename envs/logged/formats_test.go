@@ -114,3 +114,21 @@ func TestSamplingWeights(t *testing.T) {
 	}
 	near(t, "the log's mean", three.Mean().Mean, log.Mean().Mean)
 }
+
+// What cannot be read a second time is no silent zero.
+func TestFileHasChanged(t *testing.T) {
+	path := filepath.Join(write(t, "a.csv", "decision,chosen,reward,propensity,x\n1,1,1,.5,2\n"), "a.csv")
+	log, err := logged.ReadFile(path, logged.Format{Keep: 1})
+	if err == nil {
+		err = os.WriteFile(path, nil, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "logged: the file has changed since it was read: ") {
+			t.Errorf("panics with %s", got)
+		}
+	}()
+	log.Contexts(log.Decisions[0])
+}

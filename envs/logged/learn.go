@@ -135,7 +135,7 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 		value := e.Estimate(DR).Mean
 		for i, d := range held.Decisions {
 			if s.imitate {
-				value += math.Log(e.Probabilities[i][d.Chosen])
+				value += math.Log(max(e.Probabilities[i][d.Chosen], leastPropensity))
 			}
 		}
 		if value > highest {

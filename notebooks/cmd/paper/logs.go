@@ -35,7 +35,7 @@ var learners = map[string]envs.Algorithm{
 // objectives are what train maximises in many passes; "pass" is one pass, as if the log's choices were
 // the algorithm's.
 var objectives = map[string]logged.Learning{
-	"pass": {}, "ips": {}, "snips": {Shift: true}, "dr": {Model: logged.Ridge(1)}, "dm": {Model: logged.Ridge(1), Direct: true}, "likelihood": {Likelihood: true},
+	"pass": {}, "ips": {}, "clipped": {L: 10}, "snips": {Shift: true}, "dr": {Model: logged.Ridge(1)}, "dm": {Model: logged.Ridge(1), Direct: true}, "likelihood": {Likelihood: true},
 }
 
 // logCommands are evaluate and train.
