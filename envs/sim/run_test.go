@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -393,6 +395,30 @@ func TestNotWritable(t *testing.T) {
 	results, err = e.Run(t.Context(), sim.Store{Dir: dir}, sim.Options{Workers: 1, Stack: 2})
 	if err == nil || !strings.Contains(err.Error(), "sim: writing "+blocked) || results != nil || begun.Load() != 0 {
 		t.Errorf("error %v, %d results and %d more runs", err, len(results), begun.Load())
+	}
+}
+
+// On a full disk, here a limit of the size of files, what was there stays, and nothing half-written.
+func TestFullDisk(t *testing.T) {
+	var limit syscall.Rlimit
+	path := filepath.Join(t.TempDir(), "file")
+	if err := errors.Join(sim.WriteFile(path, []byte("old")), syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit)); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	small := limit
+	small.Cur = 1 << 10
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
+		t.Fatal(err)
+	}
+	err := sim.WriteFile(path, make([]byte, 1<<12))
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(path)
+	if left, _ := os.ReadDir(filepath.Dir(path)); err == nil || string(text) != "old" || len(left) != 1 {
+		t.Errorf("error %v, the file has %q, and there are %v", err, text, left)
 	}
 }
 
