@@ -297,7 +297,7 @@ func TestStoredNotebooks(t *testing.T) {
 // setupCell makes a cell's program a module in a workspace with this repository,
 // which a copy of the notebooks elsewhere knows by CONTEXTREC.
 const setupCell = `%noautoget
-%env GOFLAGS=-mod=readonly -ldflags=-w
+%env GOFLAGS="-mod=readonly -ldflags=-w"
 %env GOWORK=auto
 !*rm -f go.work go.work.sum && go work init . "${CONTEXTREC:-$(cd "$GONB_DIR" && dirname "$(GOWORK=off go env GOMOD)")}"`
 
