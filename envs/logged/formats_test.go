@@ -55,9 +55,9 @@ func TestFormats(t *testing.T) {
 		{json(events), logged.Format{}, "[I.new=true I.price I.tags.0=a I.tags.1 User.id=ann] 2 [{e1  [0 2.5 0 0 1 0 0 1 3 1] 1 2 0.75 1} {e2  [1 0 0 0 0] 0 0 1 2}] [1 events without"},
 		{json(events + events[:50]), logged.Format{}, "[the last decision is left out: line 5: unexpected end of JSON input"},
 		{json(events[:50] + "\n" + events), logged.Format{}, "a.dsjson: line 1: invalid character"},
-		{json(events + events), logged.Format{}, `a.dsjson: line 5: event "e1" is also in line 1`},
-		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, "a.dsjson: line 1: _label_probability is 0, want"},
-		{json(strings.Replace(events, `Index":1`, `Index":2`, 1)), logged.Format{}, "a.dsjson: line 1: _labelIndex or _label_Action is 2, want one of 2"},
+		{json(events + events), logged.Format{}, `a.dsjson: line 5, column "EventId": "e1" is also in line 1`},
+		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, `a.dsjson: line 1, column "_label_probability": 0 is not`},
+		{json(strings.Replace(events, `Index":1`, `Index":2`, 1)), logged.Format{}, `a.dsjson: line 1, column "_label_Action or _labelIndex": 2 is none of 2`},
 		{json("{}\n"), logged.Format{}, "a.dsjson: 1 events without"},
 		{obd(items, shown), logged.Format{}, "[item_feature_0 item_feature_1=x item_feature_1=y item_id=0 item_id=1 position=1 position=3 user-item_affinity user_feature_0=u user_feature_0=v] 2 " +
 			"[{7  [-0.5 1 0 1 0 0 1 0 1 0 0.25 0 1 0 1 0 1 2 1 0] 1 1 0.5 0} {8  [-0.5 1 0 1 0 1 0 1 0 1 0.25 0 1 0 1 1 0 0 0 1] 0 0 0.25 0}] []"},

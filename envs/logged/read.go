@@ -54,7 +54,8 @@ func ReadFile(path string, f Format) (*Log, error) {
 		t.file, t.log.again = file, t.again // it is open as long as the log
 	}
 	if strings.HasSuffix(path, "json") {
-		return t.finish(path, t.events(file))
+		t.text, t.parse, t.Decision = bufio.NewReader(file), (*table).event, "EventId"
+		return t.finish(path, t.rows())
 	}
 	return t.finish(path, t.read(file))
 }
@@ -84,7 +85,9 @@ type table struct {
 	parse    func(t *table, rows []record) (Decision, error)
 	unchosen bool        // a candidate that was not chosen has a reward
 	file     io.ReaderAt // from which features are read again; nil: they are kept
-	skipped  int64       // bytes before those that in reads
+	skipped  int64       // bytes before those that in reads; of lines, before the next
+	lines    int         // that were read
+	left     int         // events that are no decisions
 	err      error       // the first that wrong has made
 }
 
@@ -139,8 +142,18 @@ func (t *table) records(r io.Reader) {
 }
 
 // next returns the next record that is not empty, without blanks around the values; beside an error,
-// what can be read of it.
+// what can be read of it. The records of a file that is no CSV are lines.
 func (t *table) next() (record, error) {
+	for t.in == nil {
+		text, err := t.text.ReadString('\n')
+		row := record{[]string{text}, t.lines + 1, t.skipped, t.skipped + int64(len(text))}
+		t.lines, t.skipped = row.line, row.to
+		if strings.TrimSpace(text) != "" {
+			return row, nil
+		} else if err != nil {
+			return row, err
+		}
+	}
 	for {
 		row := record{from: t.skipped + t.in.InputOffset()}
 		fields, err := t.in.Read()
@@ -251,6 +264,9 @@ func (t *table) again(d Decision) Decision {
 // finish returns the log, or the error of the file of that name. Features are named, in the order of
 // their names.
 func (t *table) finish(name string, err error) (*Log, error) {
+	if t.left > 0 {
+		t.log.warn("%d events without candidates (_multi) or reward (_label_cost), or not to be learned, are left out", t.left)
+	}
 	if err == nil && len(t.log.Decisions) == 0 {
 		err = errors.New(cmp.Or(strings.Join(t.log.Warnings, "; "), "there are no decisions"))
 	}
@@ -320,28 +336,33 @@ func (t *table) findColumns() error {
 	return nil
 }
 
-// rows reads the records below the header, decision by decision.
+// rows reads the records below the header, decision by decision. A decision without candidates is not
+// one and is left out.
 func (t *table) rows() error {
 	var rows []record // of the decision that is being read
 	for end, at := error(nil), t.column[t.Decision]; end == nil; {
 		var row record
 		row, end = t.next()
 		// A record that was cut may belong to the decision before it.
-		same := len(rows) > 0 && end != io.EOF && (len(row.fields) <= at+1 || row.fields[at] == rows[0].fields[at])
+		same := t.in != nil && len(rows) > 0 && end != io.EOF && (len(row.fields) <= at+1 || row.fields[at] == rows[0].fields[at])
 		if len(rows) > 0 && (end != nil || !same) {
 			d, err := t.parse(t, rows)
-			if before := t.before[d.ID]; err == nil && before > 0 {
-				err = t.wrong(rows[0], t.header[at], "%q is also in line %d, with others between", d.ID, before)
+			none := err == nil && t.log.size(d) == 0
+			if before := t.before[d.ID]; err == nil && !none && before > 0 {
+				err = t.wrong(rows[0], t.Decision, "%q is also in line %d", d.ID, before)
 			}
 			switch {
+			case none:
+				t.left++
 			case err == nil && !same:
 				t.add(d, rows[0].from, rows[len(rows)-1].to)
+				t.before[d.ID] = rows[0].line
 			case err != nil && end == io.EOF:
 				end = err
 			case err != nil && !same:
 				return err
 			}
-			t.before[d.ID], rows = rows[0].line, rows[:0]
+			rows = rows[:0]
 		}
 		if end != nil && !t.last(end) {
 			return end
