@@ -31,7 +31,7 @@ type Format struct {
 	Categories     []string // those of Features that are names, not numbers: each name is a feature of 0 or 1, such as "colour=red"
 	Comma          rune     // default ','
 	Hash           int      // above 0: where there are such names, all features share that many, by FNV-1a, the same in all files; 0: in order of their names
-	Keep           int64    // bytes of a file up to which its features are kept, default 1 GiB. Of a larger file they are read again each time
+	Keep           int64    // bytes of a file up to which its features are kept, default 1 GiB; below 0: none. Of a larger file they are read again each time
 }
 
 // ReadFile reads the log in a file: CSV, see Read; Vowpal Wabbit's where the file's name ends in .dsjson

@@ -3,6 +3,9 @@ package logged_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,7 +149,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// Whatever the file says, what is read can be learned and judged, or is an error with the file's name.
+// Whatever the file says, what is read can be learned and judged, and read again, or is an error with
+// the file's name.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		"decision,user,chosen,reward,propensity,a\n1,u,1,1,0.5,3\n1,u,0,,,4\n2,\"u\",1,-1e9,1,3",
@@ -157,6 +161,17 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, uniform bool) {
 		log, err := logged.Read(strings.NewReader(text), "a.csv", logged.Format{Uniform: uniform})
+		runtime.GC() // closes the files of logs before
+		path := filepath.Join(write(t, "a.csv", text), "a.csv")
+		again, err2 := logged.ReadFile(path, logged.Format{Uniform: uniform, Keep: -1})
+		if fmt.Sprint(err) != fmt.Sprint(err2) {
+			t.Fatalf("%q: the errors are %v and %v", text, err, err2)
+		}
+		for i := 0; err == nil && i < len(log.Decisions); i++ {
+			if got := again.Contexts(again.Decisions[i]); !slices.Equal(got, log.Decisions[i].Contexts) {
+				t.Errorf("%q: decision %d, read again: %v", text, i, got)
+			}
+		}
 		if err == nil && (uniform || log.Decisions[0].Propensity > 0) {
 			_, err = logged.Evaluate(context.Background(), log, &first{}, 1)
 		}
