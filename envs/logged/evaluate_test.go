@@ -328,7 +328,7 @@ func TestEvaluateErrors(t *testing.T) {
 	stop()
 	_, cancelled := logged.Train(stopped, table([]float64{1}, []float64{1}, ""), baselines.Random{}, []uint64{1})
 	errs := map[string]error{
-		"the log has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN`: summed,
+		"the log, or a part of it, has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN`: summed,
 	}
 	for want, change := range map[string]func(d *logged.Decision){
 		`decision "1" has the propensity 0`:                             func(d *logged.Decision) { d.Propensity = 0 },

@@ -153,7 +153,7 @@ const leastPropensity = 1e-6
 // check returns an error where nothing can be learned or, without propensities, estimated.
 func (l *Log) check(propensities bool) error {
 	if len(l.Decisions) == 0 || len(l.Features) == 0 {
-		return fmt.Errorf("logged: the log has %d decisions and %d features, want some of both", len(l.Decisions), len(l.Features))
+		return fmt.Errorf("logged: the log, or a part of it, has %d decisions and %d features, want some of both", len(l.Decisions), len(l.Features))
 	}
 	for _, d := range l.Decisions {
 		size, wrong := l.size(d), ""

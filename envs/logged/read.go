@@ -274,7 +274,7 @@ func (t *table) finish(name string, err error) (*Log, error) {
 		return nil, fmt.Errorf("logged: %s: %w", filepath.Base(name), err)
 	}
 	if t.before = nil; t.file != nil {
-		t.log.warn("the file is large: the features of a decision are read from it each time that they are wanted")
+		t.log.warn("the file is large: features are read from it each time that they are wanted; a larger Format.Keep keeps them in memory")
 	}
 	if t.log.Features != nil {
 		return t.log, nil

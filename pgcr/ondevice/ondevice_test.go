@@ -38,6 +38,7 @@ func TestXLADecisions(t *testing.T) {
 	const rate = .001 // where a gradient is all rounding, Adam moves weights by as much as this
 	seeds := []uint64{1, 2}
 	one := pgcr.Config{Hidden: []int{6}, BatchSize: 16, ActorRate: rate, CriticRate: rate}
+	linear := pgcr.Config{Hidden: []int{}, BatchSize: 16, ActorRate: rate, CriticRate: rate}
 	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, UpdatesPerStep: 2, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
 	own := pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300, ActorRate: rate, CriticRate: rate, Decay: .01}
 	settings := neural.Settings{Hidden: []int{4}, Rate: rate, Decay: .01, InitScale: 1, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
@@ -50,6 +51,7 @@ func TestXLADecisions(t *testing.T) {
 		problem envs.Problem
 		steps   int // more than a chunk and, but for one, not whole chunks
 	}{
+		"linear":         {linear, ondevice.PGCR(linear), envs.Linear{Dim: 8}, 600},
 		"one layer":      {one, ondevice.PGCR(one), envs.Linear{Dim: 8}, 2000},
 		"two layers":     {two, ondevice.PGCR(two), envs.Mixed{Dim: 8}, 600},
 		"own sets":       {own, ondevice.PGCR(own), envs.Bernoulli{Dim: 8}, 2000},
