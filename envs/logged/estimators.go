@@ -37,13 +37,10 @@ type Estimator struct {
 // With is the estimator with that L.
 func (k Estimator) With(l float64) Estimator { k.L = l; return k }
 
-func plain(w, _ float64) float64   { return w }
-func clipped(w, l float64) float64 { return min(w, l) }
-func shrunk(w, l float64) float64  { return w / (w*w/l + 1) }
-
-func subGaussian(w, l float64) float64 { // 0 where w is 0 and l is 1
-	return w / max(1-l+l*w, math.SmallestNonzeroFloat64)
-}
+func plain(w, _ float64) float64       { return w }
+func clipped(w, l float64) float64     { return min(w, l) }
+func shrunk(w, l float64) float64      { return w / (w*w/l + 1) }
+func subGaussian(w, l float64) float64 { return w / max(1-l+l*w, math.SmallestNonzeroFloat64) }
 
 func switched(w, l float64) float64 {
 	if w <= l {

@@ -72,7 +72,7 @@ func (l *Log) probabilities(policy envs.Policy, runs int, d Decision) ([]float64
 	const draws = 100
 	obs, all, actions := l.step(d, runs).Observation, make([]float64, runs*l.Candidates), make([]int, runs)
 	probable, ok := policy.(envs.Probable)
-	err := error(nil)
+	var err error
 	if ok {
 		err = probable.Probabilities(all, obs)
 	}

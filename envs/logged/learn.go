@@ -133,10 +133,8 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 		}
 		e.Model = qHeld
 		value := e.Estimate(DR).Mean
-		for i, d := range held.Decisions {
-			if s.imitate {
-				value += math.Log(max(e.Probabilities[i][d.Chosen], leastPropensity))
-			}
+		for i := 0; s.imitate && i < len(held.Decisions); i++ {
+			value += math.Log(max(e.Probabilities[i][held.Decisions[i].Chosen], leastPropensity))
 		}
 		if value > highest {
 			highest = value

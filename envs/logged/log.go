@@ -109,8 +109,7 @@ func (l *Log) Split(fraction float64) (first, rest *Log) {
 	if !(fraction >= 0 && fraction <= 1) {
 		panic(fmt.Sprintf("logged: got a fraction of %v, want 0 to 1", fraction))
 	}
-	n := int(math.Round(fraction * float64(len(l.Decisions))))
-	a, b := *l, *l
+	n, a, b := int(math.Round(fraction*float64(len(l.Decisions)))), *l, *l
 	a.Decisions, b.Decisions = l.Decisions[:n:n], l.Decisions[n:]
 	return &a, &b
 }

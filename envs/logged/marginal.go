@@ -46,13 +46,10 @@ func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (*Log
 		m.sets, m.Warnings = 0, append(slices.Clip(l.Warnings), "decisions offer the same items: weights are not marginal, for sets cannot be resampled")
 		return &m, nil
 	}
-	for i := range m.Decisions {
-		if logging != nil {
-			p, err := m.chance(ctx, logging, 1, i)
-			if err != nil {
-				return nil, err
-			}
-			m.Decisions[i].Propensity = p
+	for i := 0; i < len(m.Decisions) && logging != nil; i++ {
+		var err error
+		if m.Decisions[i].Propensity, err = m.chance(ctx, logging, 1, i); err != nil {
+			return nil, err
 		}
 	}
 	return &m, m.check(true)

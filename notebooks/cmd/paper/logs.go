@@ -149,10 +149,7 @@ func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Pol
 		return err
 	}
 	number := func(x logged.Estimate) string { return fmt.Sprintf("%.4g [%.4g, %.4g]", x.Mean, x.Low, x.High) }
-	var rows [][]string
-	var labels []string
-	var bars figure.Series
-	mean := log.Mean()
+	rows, labels, bars, mean := [][]string{}, []string{}, figure.Series{}, log.Mean()
 	add := func(name string, drawn bool, x logged.Estimate) {
 		less := x.Minus(mean)
 		rows = append(rows, []string{name, number(x), number(less), fmt.Sprintf("%.0f", x.Effective)})
