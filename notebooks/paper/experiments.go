@@ -30,12 +30,12 @@ func Linear() sim.Experiment {
 		Entries: []sim.Entry{
 			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0111, CriticRate: 0.0181, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}},
 			{Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
-			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, InitScale: 0.322, BatchSize: 64, UpdatesPerStep: 4}},
-			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.00316, CriticRate: 0.00685, InitScale: 0.563, BatchSize: 64, UpdatesPerStep: 4}},
+			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, Decay: 0.0001, InitScale: 0.322, BatchSize: 64, UpdatesPerStep: 4}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, Decay: 0.0001, InitScale: 0.322, BatchSize: 64, UpdatesPerStep: 4}},
 			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.0261, Ridge: 3.38}},
 			{Name: "Thompson", Algorithm: baselines.LinearThompson{Scale: 0.00647, Ridge: 1.26}},
-			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.00337, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000968, InitScale: 0.102, BatchSize: 64, UpdatesPerStep: 4}}},
-			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.00359, InitScale: 0.322, BatchSize: 64, UpdatesPerStep: 4}}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0032, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.00685, Decay: 0.0001, InitScale: 0.563, BatchSize: 64, UpdatesPerStep: 4}}},
+			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.00359, Decay: 0.0001, InitScale: 0.322, BatchSize: 64, UpdatesPerStep: 4}}},
 			{Name: "random", Algorithm: baselines.Random{}},
 		},
 	}
