@@ -59,7 +59,7 @@ func (l *logistic) score(dst, features []float64, rng *rand.Rand) {
 // learn adds one step. It overwrites x.
 func (l *logistic) learn(step int, x []float64, reward float64) error {
 	l.Contexts, l.Rewards = append(l.Contexts, x...), append(l.Rewards, reward)
-	l.assimilate(x, reward)
+	l.approximate(x, reward)
 	full := len(l.Rewards) >= l.memory
 	if step < l.Next && !full {
 		return nil
@@ -74,8 +74,8 @@ func (l *logistic) learn(step int, x []float64, reward float64) error {
 	return nil
 }
 
-// assimilate is the step between refits. It overwrites x.
-func (l *logistic) assimilate(x []float64, reward float64) {
+// approximate learns a step between refits, see logistic. It overwrites x.
+func (l *logistic) approximate(x []float64, reward float64) {
 	gain := l.newton
 	copy(gain, x)
 	l.Curvature.solve(gain)
@@ -104,40 +104,40 @@ func (l *logistic) assimilate(x []float64, reward float64) {
 func (l *logistic) refit() error {
 	const converged = 1e-16
 	// A Hessian is costly, and the curvature at hand is close: it serves while steps shrink fast.
-	l.differentiate(l.gradient, l.Theta)
-	for before, d := math.Inf(1), l.direct(); d > converged && d < before/100; before, d = d, l.direct() {
+	l.gradientAt(l.gradient, l.Theta)
+	for before, d := math.Inf(1), l.newtonStep(); d > converged && d < before/100; before, d = d, l.newtonStep() {
 		floats.Sub(l.Theta, l.newton)
-		l.differentiate(l.gradient, l.Theta)
+		l.gradientAt(l.gradient, l.Theta)
 	}
 	for range 200 {
-		if err := l.curve(); err != nil {
+		if err := l.setHessian(); err != nil {
 			return err
 		}
-		switch d := l.direct(); {
+		switch d := l.newtonStep(); {
 		case d <= converged:
 			floats.Sub(l.Theta, l.newton)
 			return nil
-		case !l.descend(d) && d <= 1e-12:
+		case !l.lineSearch(d) && d <= 1e-12:
 			return nil // ill-conditioning stops the descent early
 		}
 	}
 	return errors.New("the logistic fit did not converge")
 }
 
-// direct sets newton to H⁻¹g and returns gᵀH⁻¹g.
-func (l *logistic) direct() float64 {
+// newtonStep sets newton to H⁻¹g and returns gᵀH⁻¹g.
+func (l *logistic) newtonStep() float64 {
 	copy(l.newton, l.gradient)
 	l.Curvature.solve(l.newton)
 	return floats.Dot(l.newton, l.gradient)
 }
 
-// descend moves θ against the Newton direction, far enough but not past the point where the objective
+// lineSearch moves θ against the Newton direction, far enough but not past the point where the objective
 // rises again by more than a little, and reports whether it did. Gradients alone decide: values would
 // be lost in rounding near the minimum.
-func (l *logistic) descend(decrement float64) bool {
+func (l *logistic) lineSearch(decrement float64) bool {
 	for scale := 1.0; scale > 1e-15; scale /= 2 {
 		floats.AddScaledTo(l.nextTheta, l.Theta, -scale, l.newton)
-		l.differentiate(l.nextGradient, l.nextTheta)
+		l.gradientAt(l.nextGradient, l.nextTheta)
 		if floats.Dot(l.nextGradient, l.newton) >= -0.1*decrement {
 			l.Theta, l.nextTheta = l.nextTheta, l.Theta
 			l.gradient, l.nextGradient = l.nextGradient, l.gradient
@@ -147,8 +147,8 @@ func (l *logistic) descend(decrement float64) bool {
 	return false
 }
 
-// differentiate writes the objective's gradient at theta to dst.
-func (l *logistic) differentiate(dst, theta []float64) {
+// gradientAt writes the objective's gradient at theta to dst.
+func (l *logistic) gradientAt(dst, theta []float64) {
 	for i := range dst {
 		dst[i] = floats.Dot(l.Quadratic[i*l.n:(i+1)*l.n], theta) - l.Shift[i]
 	}
@@ -158,8 +158,8 @@ func (l *logistic) differentiate(dst, theta []float64) {
 	}
 }
 
-// curve sets the curvature to the objective's Hessian at θ.
-func (l *logistic) curve() error {
+// setHessian sets the curvature to the objective's Hessian at θ.
+func (l *logistic) setHessian() error {
 	hessian := l.Curvature.Upper
 	copy(hessian, l.Quadratic)
 	for s := range l.Rewards {
@@ -168,7 +168,7 @@ func (l *logistic) curve() error {
 		rankOne(hessian, mu*(1-mu), x)
 	}
 	if _, ok := cholesky(l.n, hessian); !ok {
-		return errPrecision
+		return errors.New("the precision matrix is not positive definite to working accuracy")
 	}
 	return nil
 }

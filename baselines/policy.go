@@ -31,7 +31,7 @@ type run[T model] struct {
 	Model           T
 	Act             *rand.PCG // the source of rng
 	Steps           int       // learned from
-	Feature, Reward float64   // the largest ones learned from, by magnitude
+	Feature, Reward float64   // the largest ones learned from, by magnitude, for messages
 	rng             *rand.Rand
 }
 
@@ -90,7 +90,7 @@ func (p *policy[T]) Act(dst []int, obs envs.Observation) error {
 func (p *policy[T]) Probabilities(dst []float64, obs envs.Observation) error {
 	clear(dst)
 	return p.forEach(obs, len(dst), p.spec.Candidates, func(r int, features, scores []float64) error {
-		ahead := *p.runs[r].Act
+		ahead := *p.runs[r].Act // a copy: the run's own stream stays where it is
 		rng := rand.New(rand.NewPCG(ahead.Uint64(), ahead.Uint64()))
 		for range p.draws {
 			best, err := p.choose(r, features, scores, rng)
@@ -154,8 +154,8 @@ func (p *policy[T]) Load(r io.Reader) error {
 	return nil
 }
 
-// forEach hands each run's features, [m, N], and room for scores, [m], to use. The caller has room
-// for that many results, and wants each of a run.
+// forEach hands each run's features, [m, N], and room for scores, [m], to use. It panics unless the
+// caller's room is for each results a run.
 func (p *policy[T]) forEach(obs envs.Observation, room, each int, use func(r int, features, scores []float64) error) error {
 	obs.Check(p.spec, len(p.runs))
 	envs.CheckResults(room, len(p.runs)*each)

@@ -1,7 +1,6 @@
 package baselines
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 
@@ -10,8 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
-
-var errPrecision = errors.New("the precision matrix is not positive definite to working accuracy")
 
 // factor is the upper triangular U of a precision matrix A = UᵀU.
 type factor struct {

@@ -18,7 +18,7 @@ import (
 //
 // A step costs O(N² + M·N) time, a run 8·N² bytes.
 type LinearThompson struct {
-	Scale     float64 // standard deviation of the posterior; default 0.02, NoExploration for 0
+	Scale     float64 // factor on sqrt(cᵀA⁻¹c); default 0.02, NoExploration for 0
 	Ridge     float64 // regularisation, the precision of the prior; default 2
 	Intercept bool    // add a constant feature; default false
 }

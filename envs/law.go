@@ -44,14 +44,14 @@ func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment,
 	if err := spec.Validate(seeds); err != nil {
 		return nil, err
 	}
-	b := &bandit{spec: spec, reward: make([]float32, len(seeds)), luck: rand.NewPCG(0, 0)}
+	b := &bandit{spec: spec, reward: make([]float32, len(seeds)), source: rand.NewPCG(0, 0)}
 	for _, o := range []*Observation{&b.now, &b.previous} {
 		*o = Observation{
 			Runs: len(seeds), Candidates: spec.Candidates, Dim: spec.Dim,
 			Contexts: make([]float32, len(seeds)*spec.Candidates*spec.Dim), Sizes: make([]int32, len(seeds)),
 		}
 	}
-	b.dice = rand.New(b.luck)
+	b.rng = rand.New(b.source)
 	for _, seed := range seeds {
 		run := banditRun{Law: law(seed), offers: NewRand(seed, "problem/contexts"), noise: NewSource(seed, "problem/noise")}
 		if run.Offer == nil || run.Expected == nil || run.Reward == nil {
@@ -71,16 +71,16 @@ type bandit struct {
 	full          bool      // all sets of now have M candidates
 	reward        []float32 // [R]
 
-	// dice throws what luck holds, which is set anew for every reward.
-	luck *rand.PCG
-	dice *rand.Rand
+	// rng draws from source, which is seeded anew for every reward.
+	source *rand.PCG
+	rng    *rand.Rand
 }
 
 type banditRun struct {
 	Law
 	offers *rand.Rand
 	noise  *rand.PCG
-	step   uint64 // what the luck of the current step begins with
+	seed   uint64 // of the noise of the current step
 }
 
 func (b *bandit) next() error {
@@ -96,7 +96,7 @@ func (b *bandit) next() error {
 		}
 		b.now.Sizes[r] = int32(n)
 		b.full = b.full && n == b.spec.Candidates
-		run.step = run.noise.Uint64()
+		run.seed = run.noise.Uint64()
 	}
 	return nil
 }
@@ -113,8 +113,8 @@ func (b *bandit) Step(actions []int) (Outcome, error) {
 	CheckActions(actions, b.now)
 	for r, action := range actions {
 		run, context := &b.runs[r], b.now.Context(r, action)
-		b.luck.Seed(run.step, 0)
-		reward := run.Reward(context, b.dice)
+		b.source.Seed(run.seed, 0)
+		reward := run.Reward(context, b.rng)
 		if math.IsNaN(reward) || math.IsInf(reward, 0) {
 			return Outcome{}, &RunError{r, fmt.Errorf("the reward of candidate %d is %v, where %v is expected (a Coin wants 0 to 1)",
 				action, reward, run.Expected(context))}

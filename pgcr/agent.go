@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
@@ -19,9 +18,8 @@ import (
 // from, and the history of both, for R runs at once. It is not safe for concurrent use; Agents are
 // independent of each other.
 type Agent struct {
-	config  Config
-	spec    envs.Spec
-	backend compute.Backend
+	config Config // with the defaults and the backend filled in
+	spec   envs.Spec
 
 	actor, critic *Parameters
 	replay        *Replay
@@ -30,13 +28,15 @@ type Agent struct {
 	updates       int64 // t of Adam
 	diagnostics   Diagnostics
 
-	policy, values *Exec    // contexts -> [R, K, M] for K dropout masks, and [R, M]
-	learn          *learner // made at the first update, when it is known whether there are sessions
-	improve        *Exec    // made at the first Improve, for likelihood or not
-	likelihood     bool
+	policy     *Exec // the policy (13) of contexts: [R, K, M], for K dropout masks
+	values     *Exec // f of contexts, [R, M]
+	update     *Exec // updateGraph
+	improve    *Exec // made at the first Improve, for likelihood or not
+	likelihood bool
 }
 
-// streams are the random sources of one run: no use of one shifts another.
+// streams are the random sources of one run: no use of one shifts another. The masks are those of
+// Actor-Dropout, in decisions and in updates.
 type streams struct {
 	Act, ActMask, Batch, BatchMask, Resample *rand.PCG
 }
@@ -55,13 +55,13 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	if err := cmp.Or(spec.Validate(seeds), c.Validate()); err != nil {
 		return nil, err
 	}
-	a := &Agent{config: c, spec: spec, backend: c.Backend}
-	var err error
-	if a.backend == nil {
-		if a.backend, err = OpenBackend(""); err != nil {
+	if c.Backend == nil {
+		var err error
+		if c.Backend, err = OpenBackend(""); err != nil {
 			return nil, err
 		}
 	}
+	a := &Agent{config: c, spec: spec}
 	a.actor = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
 	a.critic = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
 	a.replay = NewReplay(spec, len(seeds), c.Capacity, c.Discount)
@@ -70,18 +70,15 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 		a.streams = append(a.streams, streams{Act: source("act"), ActMask: source("act-dropout"),
 			Batch: source("replay"), BatchMask: source("update-dropout"), Resample: source("resample")})
 	}
-	a.policy, err = NewExec(a.backend, func(in []*Node) *Node {
+	a.policy = MustNewExec(c.Backend, func(in []*Node) *Node {
 		actor, contexts, absent, mask, kappa := State{Network: a.actor.Network, Params: in[0]}, in[1], in[2], in[3], in[4]
 		scores := Reshape(actor.Forward(contexts, mask), len(seeds), -1, spec.Candidates)
 		return Probabilities(Add(scores, absent), kappa) // (13)
 	})
-	var err2 error
-	a.values, err2 = NewExec(a.backend, func(in []*Node) *Node {
+	a.values = MustNewExec(c.Backend, func(in []*Node) *Node {
 		return State{Network: a.critic.Network, Params: in[0]}.Forward(in[1], nil)
 	})
-	if err := errors.Join(err, err2); err != nil {
-		return nil, err
-	}
+	a.update = MustNewExec(c.Backend, a.updateGraph)
 	return a, nil
 }
 
@@ -105,11 +102,7 @@ func (a *Agent) Weights() (actor, critic [][]float32, err error) {
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
 	obs.Check(a.spec, a.Runs())
 	envs.CheckResults(len(dst), a.Runs())
-	mask := make([]float32, a.Runs()*a.actor.Network.last())
-	for r, s := range a.streams {
-		drop(part(mask, r, a.Runs()), a.config.Dropout, rand.New(s.ActMask))
-	}
-	p, err := a.probabilities(obs, tensor(mask, a.Runs(), 1, len(mask)/a.Runs()))
+	p, err := a.probabilities(obs, a.drawMasks(func(s streams) *rand.PCG { return s.ActMask }))
 	if err != nil {
 		return err
 	}
@@ -122,6 +115,27 @@ func (a *Agent) Act(dst []int, obs envs.Observation) error {
 		}
 	}
 	return nil
+}
+
+// drawMasks draws a mask of Actor-Dropout (section 5.2.2) of each run: [R, 1, H].
+func (a *Agent) drawMasks(source func(streams) *rand.PCG) *tensors.Tensor {
+	masks := make([]float32, a.Runs()*a.actor.Network.last())
+	for r, s := range a.streams {
+		drawMask(part(masks, r, a.Runs()), a.config.Dropout, rand.New(source(s)))
+	}
+	return tensor(masks, a.Runs(), 1, len(masks)/a.Runs())
+}
+
+// drawMask writes a mask: each factor is 0 with probability rate, else 1/(1-rate). At rate 0 it draws
+// nothing.
+func drawMask(mask []float32, rate float64, rng *rand.Rand) {
+	keep := float32(1 / (1 - rate))
+	for i := range mask {
+		mask[i] = keep
+		if rate > 0 && rng.Float64() < rate {
+			mask[i] = 0
+		}
+	}
 }
 
 // sample inverts the distribution function at u in [0, 1).
@@ -138,7 +152,7 @@ func sample(p []float32, u float64) (last int) {
 	return last // where rounding left the sum a little below u, too
 }
 
-// evaluate runs a graph of a network on the candidates of a step.
+// evaluate runs a graph of a network on the candidates of a step: [R, K, M].
 func (a *Agent) evaluate(network *Parameters, exec *Exec, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
 	if err := obs.Finite(); err != nil {
 		return nil, err
@@ -153,7 +167,7 @@ func (a *Agent) probabilities(obs envs.Observation, masks *tensors.Tensor) ([]fl
 	return a.evaluate(a.actor, a.policy, obs, absent, masks, scalar(a.config.Greed.At(a.steps)))
 }
 
-// absent is 0 at the candidates of each set, else Absent: [R, M].
+// absent is 0 at the candidates of each set and Absent beyond them: [R, M].
 func absent(obs envs.Observation) []float32 {
 	scores := slices.Repeat([]float32{Absent}, obs.Runs*obs.Candidates)
 	for r := range obs.Runs {
@@ -172,19 +186,19 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 	if rate > 0 {
 		masks = 1 << min(units, 10)
 	}
-	mask, weights := make([]float32, masks*units), slices.Repeat([]float64{1 / float64(masks)}, masks)
-	drop(mask, rate, envs.NewRand(0, "pgcr/peek"))
+	mask, share := make([]float32, masks*units), slices.Repeat([]float64{1 / float64(masks)}, masks)
+	drawMask(mask, rate, envs.NewRand(0, "pgcr/peek"))
 	for k := 0; rate > 0 && units <= 10 && k < masks; k++ { // mask k, and its probability
-		weights[k] = 1
+		share[k] = 1
 		for i := range units {
 			kept := float64(k >> i & 1)
 			mask[k*units+i] = float32(kept / (1 - rate))
-			weights[k] *= kept*(1-rate) + (1-kept)*rate
+			share[k] *= kept*(1-rate) + (1-kept)*rate
 		}
 	}
 	p, err := a.probabilities(obs, tensor(mask, 1, masks, units))
-	for i, pi := range p {
-		dst[i/m/masks*m+i%m] += weights[i/m%masks] * float64(pi)
+	for i, pi := range p { // [R, K, M]
+		dst[i/m/masks*m+i%m] += share[i/m%masks] * float64(pi)
 	}
 	return err
 }
@@ -206,7 +220,7 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 }
 
 // Update appends the step to the history and, every UpdateEvery steps, learns from batches of it.
-func (a *Agent) Update(tr envs.Transition) (err error) {
+func (a *Agent) Update(tr envs.Transition) error {
 	tr.Check(a.spec, a.Runs())
 	if err := tr.Finite(); err != nil {
 		return err
@@ -214,14 +228,9 @@ func (a *Agent) Update(tr envs.Transition) (err error) {
 	if err := a.replay.Add(tr); err != nil {
 		return err
 	}
-	if a.learn == nil {
-		if a.learn, err = newLearner(a, tr.Session != nil); err != nil {
-			return err
-		}
-	}
 	if a.steps++; a.steps%int64(a.config.UpdateEvery) == 0 {
 		for range a.config.UpdatesPerStep {
-			if err := a.learn.update(a); err != nil {
+			if err := a.learn(); err != nil {
 				return a.replay.Explain(err, a.updates, tr.Observation)
 			}
 		}
@@ -256,7 +265,7 @@ func (a *Agent) Load(r io.Reader) error {
 	}
 	a.actor.Restore(s.Actor)
 	a.critic.Restore(s.Critic)
-	a.steps, a.updates, a.streams, a.learn = s.Steps, s.Updates, s.Streams, nil
+	a.steps, a.updates, a.streams = s.Steps, s.Updates, s.Streams
 	a.replay.Restore(s.History)
 	return nil
 }

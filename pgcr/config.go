@@ -10,10 +10,10 @@ import (
 	"github.com/gomlx/compute"
 )
 
-// Config declares the algorithm of the paper. The zero value is PGCR with the networks and batches
-// of section 6.2, without its two heuristics, which Greed and Dropout switch on, and without p̂ in
-// (23). Its other defaults are the best over the toy problems of 32 settings that were drawn at
-// random (package paper, Tuning). Paper has the paper's own setting.
+// Config declares the algorithm of the paper. The zero value has the networks and batches of section
+// 6.2. It has no p̂ in (23), and not the heuristics of section 5.2, which Greed and Dropout switch on.
+// Its other defaults are the best over the toy problems of 32 settings that were drawn at random
+// (package paper, Tuning). Paper has the paper's own setting.
 type Config struct {
 	Hidden     []int   // units of the hidden layers of actor and critic; default 10; []int{} for linear scores
 	ActorRate  float64 // Adam's learning rate of the actor; default 0.008
@@ -28,7 +28,7 @@ type Config struct {
 	Capacity       int // steps of a run that the history keeps, each in 4*M*D + 24 bytes (see Replay); default 0, all
 
 	// WeightedCritic puts p̂ into (23), as the paper does. Chosen contexts come with that probability
-	// already, and without a second time they are learned faster.
+	// already, so without p̂ their mean error is that of (20), and they are learned faster.
 	WeightedCritic bool
 
 	Greed    Greed   // Time-Dependent Greed; the default is off: kappa = 1

@@ -10,24 +10,30 @@
 //
 // # Where the equations are
 //
-// Each is one function of GoMLX nodes, which GoMLX differentiates; [Update] puts them together, and
-// is what an Agent runs.
+// Each is one function of GoMLX nodes, which GoMLX differentiates. [Update] puts (21) to (26)
+// together, and is what an Agent runs.
 //
-//	symbol          here                      shape         equation
-//	s = log mu(c)   [Network.Forward], actor  [R, n]        (11)
-//	f(c)            [Network.Forward], critic [R, n]        (3)
-//	pi(c)           [Probabilities]           [..., M]      (13)
-//	mu^(alpha t)    [Greed.At]                number        section 5.2.1
-//	dropout mask    [Network.Forward], mask   [R, 1, H]     section 5.2.2
-//	c_{-1} from D_t resample, in learn.go     [R, N, B, M]  sections 3.2, 5.1
-//	c~ = (s, c)     joined, in replay.go      [D]           section 4
-//	p̂(c)            [ResampledProbabilities]  [R, B]        (21), for (14)
-//	target          [SarsaTarget]             [R, B]        in (22)
-//	critic update   [CriticLoss]              number        (23), (17)
-//	actor update    [ActorLoss]               number        (25)
-//	steps           [Adam]                    as parameters (24), (26)
+//	in the paper                 here                               shape
+//	(3)         f(c), for Q(c)   [Network.Forward] of the critic    [R, n]
+//	(11)        s = log mu(c)    [Network.Forward] of the actor     [R, n]
+//	(13)        pi(c)            [Probabilities], in [Agent.Act]    [..., M]
+//	(14)        p(c)             estimated by (21)
+//	(12), (16)  gradient of J    that of -[ActorLoss], as (18)      as parameters
+//	(17)        least squares    [CriticLoss] with weight 1         number
+//	(21)        p̂(c)             [ResampledProbabilities]           [R, B]
+//	            its c_{-1}       resample, in learn.go              [R, N, B, M]
+//	(22)        r + gamma f      [SarsaTarget]                      [R, B]
+//	(23)        critic's update  [CriticLoss]                       number
+//	(25)        actor's update   [ActorLoss]                        number
+//	(24), (26)  steps            [Adam], in [State.Descend]         as parameters
+//	(28), (29)  vanilla PG       the same, Resamples is [OwnSets]
+//	3.2         D_t              [Replay]
+//	4           c~ = (s, c)      join, in replay.go                 [D]
+//	5.2.1       mu^(alpha t)     [Greed.At]                         number
+//	5.2.2       Actor-Dropout    drawMasks, in agent.go             [R, 1, H]
 //
-// Vanilla policy gradient, (28) and (29), is the same with Resamples: [OwnSets].
+// The other equations are in definitions and proofs. What lemmas 1 and 4 and theorem 5 say is measured
+// in notebooks/theory.ipynb.
 //
 // # Runs
 //
@@ -43,13 +49,16 @@
 //   - Resampled sets are drawn jointly. The others of every context are still draws from all
 //     contexts seen, as (21) asks, but the probabilities of a set sum to 1. Without that an offset
 //     of f is noise, and the actor's update has many times the variance of vanilla policy gradient.
-//   - In sessions, the contexts of a set are those seen in the same session, joined with the state
-//     of the drawn step.
-//   - The critic need not be compatible in the sense of theorem 3.
+//   - The paper resamples from the contexts of the same state. Here they are those of the same
+//     session, the steps of one user for example, each joined with the state of the drawn step.
+//   - Batches are drawn with replacement from the whole history, from the first step on, whichever
+//     policy made it. So the action a of step t+1 in (22) is the one that was chosen then.
+//   - The critic need not be compatible in the sense of theorem 3, (19).
 //   - Time-Dependent Greed has a floor of 1 unless NoFloor is asked for: at t = 0 the paper's
 //     mu^(alpha t) has no gradient.
-//   - Actor-Dropout drops units of the last hidden layer, one mask for all candidates of a
+//   - Actor-Dropout draws one mask of the weights before the output for all candidates of a
 //     decision, and one a run in an update.
-//   - Batches are drawn with replacement from the whole history, from the first step on, one update
-//     a step.
+//
+// These hold for [Paper] too. The zero [Config] moreover begins with small weights, makes four updates
+// a step, and has no p̂ in (23).
 package pgcr

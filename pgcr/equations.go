@@ -7,8 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Absent is added to the score of a place of a set where there is no candidate, and leaves it no
-// probability.
+// Absent is the score of a place in a set that has no candidate, since sets have up to M. It leaves
+// the place no probability.
 const Absent = -1e30
 
 // Probabilities is the policy (13), with Time-Dependent Greed (section 5.2.1), from scores s = log
@@ -61,13 +61,13 @@ func CriticLoss(weight, target, value *Node) *Node {
 	return DivScalar(ReduceAllSum(Mul(StopGradient(weight), Square(delta))), 2*float64(batch))
 }
 
-// ActorLoss is the loss whose negative gradient is the actor update (25),
+// ActorLoss is the loss whose negative gradient is the actor update (25), the estimate of (18),
 //
 //	L(theta) = -1/B sum_r sum_b 1/N sum_n sum_i p_theta(c_rnbi) f(c_rnbi)
 //
 // over N resampled sets a step of the batch. probabilities is (13) in each set and values is f of
 // its contexts, both [R, N, B, M]; values are held constant. In a bandit every context of the batch
-// is in N of the sets, so the inner sums are p̂ of (21) times f, context by context.
+// is in N of the sets, and the mean of its probabilities in them is its p̂ (21).
 func ActorLoss(probabilities, values *Node) *Node {
 	d := probabilities.Shape().Dimensions
 	return DivScalar(ReduceAllSum(Mul(probabilities, StopGradient(values))), -float64(d[1]*d[2]))

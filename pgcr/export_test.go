@@ -10,10 +10,10 @@ import (
 )
 
 // Learn makes one update without a step.
-func (a *Agent) Learn() error { return a.learn.update(a) }
+func (a *Agent) Learn() error { return a.learn() }
 
 // Drawn draws the inputs of an update.
-func (a *Agent) Drawn() []*tensors.Tensor { return a.learn.draw(a) }
+func (a *Agent) Drawn() []*tensors.Tensor { return a.draw() }
 
 // Parameters returns those of both networks.
 func (a *Agent) Parameters() (actor, critic *Parameters) { return a.actor, a.critic }
@@ -22,7 +22,7 @@ func (a *Agent) Parameters() (actor, critic *Parameters) { return a.actor, a.cri
 // which of its contexts, steps[i]'s j-th being i*M+j, each is made. Steps differ.
 func (a *Agent) Sets(steps []int, rng *rand.Rand) (sets [][]int) {
 	m := a.spec.Candidates
-	offers, places := a.learn.resample(a, 0, steps, rng)
+	offers, places := a.resample(0, steps, rng)
 	for first := 0; first < len(places); first += m {
 		var set []int
 		for _, i := range places[first : first+m] {
@@ -33,6 +33,13 @@ func (a *Agent) Sets(steps []int, rng *rand.Rand) (sets [][]int) {
 		sets = append(sets, set)
 	}
 	return sets
+}
+
+// Recall returns the chosen context of a step of run 0 and, last, its reward.
+func (rp *Replay) Recall(step int) []float32 {
+	context := make([]float32, rp.spec.Dim)
+	rp.join(context, 0, rp.chosen(0, step))
+	return append(context, rp.step(0, step).Reward)
 }
 
 // Remember adds a step to the history.

@@ -13,13 +13,13 @@ import (
 //
 //	sum_i p_theta(c_i) g_i
 //
-// which is (25) with gains in place of the critic's values. Package logged learns from logs with it,
-// where gains are rewards by propensities. With likelihood, log p is in place of p, and gains are at
-// least 0.
+// which is (25) with gains in place of the critic's values. It is not in the paper: package logged
+// learns from logs with it, where gains are rewards by propensities. With likelihood, log p is in
+// place of p, and gains are at least 0.
 //
 // The runs of sets are the R*B sets, those of run 0 first; gains is [R*B, M]. The rate is ActorRate,
 // and kappa is that of the first step.
-func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool) (err error) {
+func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool) error {
 	runs, m, b := a.Runs(), a.spec.Candidates, sets.Runs/a.Runs()
 	sets.Check(a.spec, runs*b)
 	if len(gains) != runs*b*m {
@@ -30,7 +30,7 @@ func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool)
 	}
 	if a.improve == nil || a.likelihood != likelihood {
 		a.likelihood = likelihood
-		a.improve, err = NewExec(a.backend, func(in []*Node) []*Node {
+		a.improve = MustNewExec(a.config.Backend, func(in []*Node) []*Node {
 			actor, in := a.actor.Nodes(in)
 			contexts, absent, gains, mask, kappa, rate, t := in[0], in[1], in[2], in[3], in[4], in[5], in[6]
 			d := absent.Shape().Dimensions
@@ -42,16 +42,10 @@ func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool)
 			actor, squared := actor.Descend(loss, Decayed(rate, a.config.Decay, t), t, OnesLike(ReduceMax(absent, 2)))
 			return []*Node{actor.Params, actor.M, actor.V, squared}
 		})
-		if err != nil {
-			return err
-		}
-	}
-	mask := make([]float32, runs*a.actor.Network.last())
-	for r, s := range a.streams {
-		drop(part(mask, r, runs), a.config.Dropout, rand.New(s.BatchMask))
 	}
 	a.updates++
-	_, err = Train(a.improve, []*Parameters{a.actor}, Columns(sets.Contexts, runs, b*m, a.spec.Dim), tensor(absent(sets), runs, b, m),
-		tensor(gains, runs, b, m), tensor(mask, runs, 1, len(mask)/runs), scalar(a.config.Greed.At(0)), scalar(a.config.ActorRate), scalar(float64(a.updates)))
+	mask := a.drawMasks(func(s streams) *rand.PCG { return s.BatchMask })
+	_, err := Train(a.improve, []*Parameters{a.actor}, Columns(sets.Contexts, runs, b*m, a.spec.Dim), tensor(absent(sets), runs, b, m),
+		tensor(gains, runs, b, m), mask, scalar(a.config.Greed.At(0)), scalar(a.config.ActorRate), scalar(float64(a.updates)))
 	return err
 }

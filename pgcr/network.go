@@ -101,15 +101,3 @@ func (n Network) split(flat *Node) (params []*Node) {
 
 // product multiplies [R, a, b] by [R, b, c], run by run.
 func product(a, b *Node) *Node { return DotGeneral(a, []int{2}, []int{0}, b, []int{1}, []int{0}) }
-
-// drop writes a dropout mask: each factor is 0 with probability rate, else 1/(1-rate). At rate 0 it
-// draws nothing.
-func drop(mask []float32, rate float64, rng *rand.Rand) {
-	keep := float32(1 / (1 - rate))
-	for i := range mask {
-		mask[i] = keep
-		if rate > 0 && rng.Float64() < rate {
-			mask[i] = 0
-		}
-	}
-}

@@ -25,18 +25,15 @@ type Parameters struct {
 // NewParameters draws the initial weights of one run a seed, with Network.Init and the random
 // stream of that role.
 func NewParameters(network Network, scale float64, seeds []uint64, role string) *Parameters {
-	p := &Parameters{Network: network, runs: len(seeds)}
-	count := len(network.Shapes(1))
-	values := make([][]float32, 3*count)
+	runs := len(seeds)
+	var weights []float32
 	for _, seed := range seeds {
-		for i, w := range network.Init(envs.NewRand(seed, role), scale) {
-			values[i] = append(values[i], w...)
-		}
+		weights = append(weights, slices.Concat(network.Init(envs.NewRand(seed, role), scale)...)...)
 	}
-	for i := range 2 * count { // the moments
-		values[count+i] = make([]float32, len(values[i%count]))
+	p := &Parameters{Network: network, runs: runs}
+	for _, flat := range [][]float32{weights, make([]float32, len(weights)), make([]float32, len(weights))} {
+		p.tensors = append(p.tensors, tensor(flat, runs, len(flat)/runs))
 	}
-	p.Restore(values)
 	return p
 }
 
@@ -91,23 +88,18 @@ func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*t
 	for r := range obs.Runs {
 		copy(part(rows, r, obs.Runs), part(obs.Contexts, r, obs.Runs)[:obs.Size(r)*d])
 	}
-	x, err := Call(exec, p.tensors[:1], append([]*tensors.Tensor{Columns(rows, obs.Runs, m, d)}, more...)...)
+	results, err := run(exec, p.tensors[:1], append([]*tensors.Tensor{Columns(rows, obs.Runs, m, d)}, more...))
+	if err != nil {
+		return nil, err
+	}
+	x, err := tensors.CopyFlatData[float32](results[0])
+	err = errors.Join(err, results[0].FinalizeAll())
 	for i, xi := range x {
 		if r := i / (len(x) / obs.Runs); xi-xi != 0 && i%m < obs.Size(r) {
 			return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the network returns %v for candidate %d", xi, i%m)}
 		}
 	}
 	return x, err
-}
-
-// Call runs a graph with one result and returns its values.
-func Call(exec *graph.Exec, weights []*tensors.Tensor, inputs ...*tensors.Tensor) ([]float32, error) {
-	results, err := run(exec, weights, inputs)
-	if err != nil {
-		return nil, err
-	}
-	values, err := tensors.CopyFlatData[float32](results[0])
-	return values, errors.Join(err, results[0].FinalizeAll())
 }
 
 // run runs a graph and frees the inputs that were made for the call.
@@ -123,10 +115,10 @@ func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor) (results []*ten
 	return results, err
 }
 
-// Train runs a graph that takes weights and moments of some networks before its inputs. Its results
-// are their successors, which take their places, and measures, whose sums over runs are returned:
-// first the squared norm of each network's gradient, [R]. Where that is not finite, the error is an
-// envs.RunError, and the networks stay as they were.
+// Train makes an update of some networks by a graph that takes their weights and moments, and then the
+// inputs. The graph returns their successors, which take their places, and then measures: first the
+// squared norm of each network's gradient, [R]. Train returns the sums of the measures over runs.
+// Where a norm is not finite, the error is an envs.RunError, and the networks stay as they were.
 func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (measures []float64, err error) {
 	var parameters []*tensors.Tensor
 	for _, p := range networks {
@@ -174,6 +166,12 @@ func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
 	})
 	return t
 }
+
+func tensor[T int32 | float32](flat []T, dims ...int) *tensors.Tensor {
+	return tensors.FromFlatDataAndDimensions(flat, dims...)
+}
+
+func scalar(x float64) *tensors.Tensor { return tensors.FromScalar(float32(x)) }
 
 // part returns part i of a slice of n equal parts.
 func part[T any](all []T, i, n int) []T {

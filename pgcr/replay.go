@@ -8,14 +8,16 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gomlx/gomlx/core/tensors"
+
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Replay keeps the history of R runs, from which updates draw their batches uniformly and with
-// replacement (section 6.2). Steps are counted from 0.
+// Replay keeps the history of R runs, D_t of section 3.2, from which updates draw their batches
+// uniformly and with replacement (section 6.2). Steps are counted from 0.
 //
-// Where observations come with codes, those are kept in place of contexts: a step of a run takes
-// 4*(S+M) bytes and 24 more, else 4*M*D and 24; in sessions it takes another 8.
+// Where observations come with codes, those are kept in place of contexts. With S codes of the state
+// a step of a run takes 4*(S+M) bytes and 24 more, else 4*M*D and 24; in sessions it takes another 8.
 type Replay struct {
 	spec     envs.Spec
 	capacity int     // steps of a run that are kept
@@ -33,7 +35,7 @@ type history struct {
 	Codes    pages[int32]   // S state codes and M item codes a step
 
 	Visits map[int32][]int32 // steps by session; nil where there are no sessions
-	Ready  []int32           // steps of sessions whose target (22) is known, in the order in which it came to be
+	Ready  []int32           // steps of sessions whose target (22) is known
 
 	LargestFeature, LargestReward float32 // in absolute value, for messages
 }
@@ -65,11 +67,8 @@ func (p *pages[T]) at(i int) []T {
 // that is 0. With a gamma above 0 a step of a session can be learned from once the next one is
 // known, which the target (22) needs.
 func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
-	rp := &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), runs: make([]history, runs)}
-	for r := range rp.runs {
-		rp.runs[r].Contexts.Width = spec.Candidates * spec.Dim
-	}
-	return rp
+	empty := history{Contexts: pages[float32]{Width: spec.Candidates * spec.Dim}}
+	return &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), runs: slices.Repeat([]history{empty}, runs)}
 }
 
 // Add appends one step of all runs. It is an error when the history is one of other codes or of
@@ -96,7 +95,7 @@ func (rp *Replay) Add(tr envs.Transition) error {
 		}
 		if at == len(h.Steps) {
 			h.Steps = append(h.Steps, record{})
-		} else if was := h.Steps[at].Session; tr.Session != nil { // its first visit is forgotten
+		} else if was := h.Steps[at].Session; tr.Session != nil { // the oldest step is forgotten, its session's first visit
 			if h.Visits[was] = h.Visits[was][1:]; len(h.Visits[was]) == 0 {
 				delete(h.Visits, was)
 			}
@@ -152,52 +151,71 @@ func (rp *Replay) visit(h *history, s record) {
 // oldest is the first step that is kept.
 func (h *history) oldest() int { return h.Count - len(h.Steps) }
 
-// Draw draws a batch of steps of run r that can be learned from into dst, and reports whether there
-// is one.
-func (rp *Replay) Draw(dst []int, r int, rng *rand.Rand) bool {
-	h := &rp.runs[r]
-	if h.Visits == nil && h.Count > 0 {
-		for i := range dst {
-			dst[i] = h.oldest() + rng.IntN(len(h.Steps))
-		}
-		return true
+// sessions reports whether the history has sessions. It is false before the first step.
+func (rp *Replay) sessions() bool { return rp.runs[0].Visits != nil }
+
+// Draw draws b steps of each run that can be learned from, by a source of random numbers a run. It
+// returns them, [R][b], nil where a run has none yet, and what the critic learns from: Chosen, Reward
+// and Ready of a Batch, and in sessions with a gamma above 0 Next and Discount, which (22) needs.
+func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, critic []*tensors.Tensor) {
+	runs, d := len(rp.runs), rp.spec.Dim
+	chosen, next := make([]float32, runs*b*d), []float32(nil)
+	reward, ready, discount := make([]float32, runs*b), make([]float32, runs*b), make([]float32, runs*b)
+	sarsa := rp.sessions() && rp.gamma > 0
+	if sarsa {
+		next = make([]float32, runs*b*d)
 	}
-	for i := 0; i < len(dst) && len(h.Ready) > 0; {
+	for r := range runs {
+		steps = append(steps, rp.draw(b, r, rand.New(source(r))))
+		for i, step := range steps[r] {
+			at, s := r*b+i, rp.step(r, step)
+			reward[at], ready[at], discount[at] = s.Reward, 1, s.Discount
+			rp.join(part(chosen, at, runs*b), r, rp.chosen(r, step))
+			if sarsa && s.Discount > 0 {
+				rp.join(part(next, at, runs*b), r, rp.chosen(r, int(s.Next)))
+			}
+		}
+	}
+	critic = []*tensors.Tensor{Columns(chosen, runs, b, d), tensor(reward, runs, b), tensor(ready, runs, b)}
+	if sarsa {
+		critic = append(critic, Columns(next, runs, b, d), tensor(discount, runs, b))
+	}
+	return steps, critic
+}
+
+// draw draws b steps of a run that can be learned from; nil where it has none.
+func (rp *Replay) draw(b, r int, rng *rand.Rand) (steps []int) {
+	h := &rp.runs[r]
+	for !rp.sessions() && h.Count > 0 && len(steps) < b {
+		steps = append(steps, h.oldest()+rng.IntN(len(h.Steps)))
+	}
+	for len(steps) < b && len(h.Ready) > 0 {
 		j, last := rng.IntN(len(h.Ready)), len(h.Ready)-1
-		if dst[i] = int(h.Ready[j]); dst[i] >= h.oldest() {
-			i++
+		if step := int(h.Ready[j]); step >= h.oldest() {
+			steps = append(steps, step)
 		} else { // it is no longer kept
 			h.Ready[j] = h.Ready[last]
 			h.Ready = h.Ready[:last]
 		}
 	}
-	return len(h.Ready) > 0
+	if len(steps) < b {
+		return nil
+	}
+	return steps
 }
 
 // step returns what is kept of a step.
 func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[step%rp.capacity] }
 
-// Recall returns the reward and the discount, gamma included, of a step of run r. It writes the
-// context that was chosen to chosen, [D], and the one that was chosen at the next step of the
-// session to next, unless that is nil. Where the discount is 0, that is the former.
-func (rp *Replay) Recall(chosen, next []float32, r, step int) (reward, discount float32) {
-	s := rp.step(r, step)
-	rp.joined(chosen, r, offer{step, step, int(s.Chosen)})
-	if next != nil {
-		if s.Discount > 0 {
-			step = int(s.Next)
-		}
-		rp.joined(next, r, offer{step, step, int(rp.step(r, step).Chosen)})
-	}
-	return s.Reward, s.Discount
-}
-
 // offer is a candidate that was on offer at some step, and the step with whose state it is joined:
 // a context that could have been on offer there (section 5.1).
 type offer struct{ state, step, candidate int }
 
-// joined writes such a context to dst.
-func (rp *Replay) joined(dst []float32, r int, o offer) {
+// chosen is the offer that was chosen at a step.
+func (rp *Replay) chosen(r, step int) offer { return offer{step, step, int(rp.step(r, step).Chosen)} }
+
+// join writes the context of an offer, c~ = (s, c) of section 4, to dst, [D].
+func (rp *Replay) join(dst []float32, r int, o offer) {
 	h, d := &rp.runs[r], rp.spec.Dim
 	if rp.table != nil {
 		state := h.Codes.at(o.state % rp.capacity)
@@ -225,9 +243,10 @@ func (rp *Replay) offered(offers []offer, r, step int) []offer {
 	return offers
 }
 
-// seen appends different candidates of those that were on offer in the session of a step, as many
-// as were at the step, joined with its state: each from a visit that is drawn uniformly. Where items
-// have codes they differ, unless the step offered one twice: then no others need be there.
+// seen appends as many candidates as a step offered, joined with its state. They are drawn from all
+// that were on offer in its session, without replacement: first one of the session's steps, then one
+// of its candidates. Where items have codes, no item comes twice, unless the step itself offered one
+// twice, for then the session may not have enough different ones.
 func (rp *Replay) seen(offers []offer, r, step int, rng *rand.Rand) []offer {
 	h, s, first := &rp.runs[r], rp.step(r, step), len(offers)
 	var items []int32

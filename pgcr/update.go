@@ -2,29 +2,30 @@ package pgcr
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// Batch is what an update learns from: B steps of each run's history and the candidate sets that
-// were resampled for them, in the order of a graph's inputs.
+// Batch is what an update learns from: B steps of each run's history, and N resampled sets of up to M
+// contexts for each of them. Contexts are columns, see Network.
 type Batch struct {
-	Contexts *Node // [R, D+1, K], columns; the resampled sets are made of them
+	Contexts *Node // [R, D+1, K]: what the sets are made of, B*M contexts that all N share, or N*B*M
 	Sets     *Node // [R, N, B*M] int32: which of the R*K contexts stands at each place of the sets
 	Absent   *Node // [R, N, B, M]: 0 at a place with a context, else Absent
-	Chosen   *Node // [R, D+1, B], columns: the chosen contexts
-	Reward   *Node // [R, B]
-	Ready    *Node // [R, B]: 1, or 0 where a run has no step to learn from yet
 	Mask     *Node // [R, 1, H], Actor-Dropout; nil: none
 
 	Kappa, ActorRate, CriticRate *Node // scalars: Time-Dependent Greed, learning rates
 	Updates                      *Node // scalar: t = 1, 2, ... of Adam
 
-	Next     *Node // [R, D+1, B], columns: the contexts chosen at the next steps of the sessions; nil in a bandit
+	Chosen *Node // [R, D+1, B]: the contexts that were chosen
+	Reward *Node // [R, B]
+	Ready  *Node // [R, B]: 1, or 0 where a run has no step to learn from yet
+
+	Next     *Node // [R, D+1, B]: the contexts chosen at the next steps of the sessions; nil in a bandit
 	Discount *Node // [R, B]: gamma, or 0 at the end of an episode; nil in a bandit
 
 	WeightedCritic bool    // p̂ is in (23), else 1
 	Decay          float64 // of the learning rates, see Decayed
 }
 
-// inSets puts a number of each context, [R, K], at the places of the contexts in the resampled
-// sets: [R, N, B, M].
+// inSets copies a number of each context, [R, K], to the places of that context in the sets: [R, N,
+// B, M].
 func (b Batch) inSets(x *Node) *Node {
 	return Reshape(Gather(Reshape(x, -1), InsertAxes(b.Sets, -1)), b.Absent.Shape().Dimensions...)
 }
@@ -34,10 +35,11 @@ func (b Batch) inSets(x *Node) *Node {
 // losses, summed over runs.
 //
 // As in the paper the actor learns from the critic that has already been updated, f_{phi_{t+1}} in
-// (25), and the critic is weighted with the probabilities of the actor before its update. The M-1
-// others of a chosen context, in (21), are the contexts of a set of its step but for the first.
-// In a bandit the chosen context is itself among them in (M-1)/(B*M) of the resampled sets, 1.3 %
-// by default. It halves a probability of 1 there, so the critic's weight is low by up to 0.006.
+// (25), and the critic is weighted with the probabilities of the actor before its update.
+//
+// For (21) the chosen context of a step takes the first place of each of the step's N sets, and meets
+// the M-1 others there. In a bandit it may be among them already, in (M-1)/(B*M) of the sets, 1.3 % by
+// default. Such a set halves a probability of 1, so p̂ is low by up to 0.006.
 func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*Node) {
 	d := b.Absent.Shape().Dimensions
 	runs, batch, candidates := d[0], d[2], d[3]
@@ -56,6 +58,7 @@ func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*No
 	criticLoss := CriticLoss(weight, target, critic.Forward(b.Chosen, nil))                                             // (23)
 	critic2, criticSquared := critic.Descend(criticLoss, Decayed(b.CriticRate, b.Decay, b.Updates), b.Updates, b.Ready) // (24)
 
+	// A run that is not ready adds nothing to the loss.
 	values := Mul(b.inSets(critic2.Forward(b.Contexts, nil)), Reshape(b.Ready, runs, 1, batch, 1))
 	actorLoss := ActorLoss(Probabilities(scores, b.Kappa), values)                                                 // (25)
 	actor2, actorSquared := actor.Descend(actorLoss, Decayed(b.ActorRate, b.Decay, b.Updates), b.Updates, b.Ready) // (26)
@@ -83,8 +86,8 @@ func (s State) Forward(contexts, mask *Node) *Node {
 }
 
 // Descend makes the step (24) or (26) of a loss, summed over runs, and returns the squared norm of
-// the gradient of each run, [R]. A run whose ready, [R, B], is 0 stays what it is: moments move
-// weights even where the gradient is 0.
+// the gradient of each run, [R]. A run whose ready, [R, B], is 0 stays as it is: with a gradient of 0 its
+// moments would still move its weights.
 func (s State) Descend(loss, rate, t, ready *Node) (successor State, squared *Node) {
 	gradient := Gradient(loss, s.Params)[0]
 	params, m, v := Adam(s.Params, s.M, s.V, gradient, rate, t)

@@ -133,22 +133,22 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 			all := params(append(append([][]float32{}, actorBefore[:ka]...), criticBefore[:k-ka]...)...)
 			// The two losses, spelled out once more from the published functions.
 			losses := func(in []*Node) []*Node {
-				actor, critic, b := in[:ka], in[ka:k], in[k:]
+				actor, critic, b := in[:ka], in[ka:k], in[k:] // b is in the order of pgcr.Batch
 				sets := func(x *Node) *Node {
 					return Reshape(Gather(Reshape(x, -1), InsertAxes(b[1], -1)), b[2].Shape().Dimensions...)
 				}
-				scores := Add(sets(a.Network.Forward(actor, b[0], b[6])), b[2])
-				weight := OnesLike(b[4])
+				scores := Add(sets(a.Network.Forward(actor, b[0], b[3])), b[2])
+				weight := OnesLike(b[9])
 				if c.config.WeightedCritic {
-					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[3], b[6]),
-						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[7])
+					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[8], b[3]),
+						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[4])
 				}
-				target := b[4]
+				target := b[9]
 				if name == "sessions" {
-					target = pgcr.SarsaTarget(b[4], b[12], cr.Network.Forward(critic, b[11], nil))
+					target = pgcr.SarsaTarget(b[9], b[12], cr.Network.Forward(critic, b[11], nil))
 				}
 				values := sets(cr.Network.Forward(critic, b[0], nil))
-				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[3], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[7]), values), target, weight}
+				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[8], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[4]), values), target, weight}
 			}
 			held := eval(t, losses, append(append([]any{}, all...), inputs...)...) // target and weight are held constant
 			value := func(which int) float64 {
@@ -156,8 +156,8 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 					l := losses(in)
 					if which == 0 {
 						target, weight := Const(in[0].Graph(), held[2]), Const(in[0].Graph(), held[3])
-						d := in[k+4].Shape().Dimensions
-						value := cr.Network.Forward(in[ka:k], in[k+3], nil)
+						d := in[k+9].Shape().Dimensions
+						value := cr.Network.Forward(in[ka:k], in[k+8], nil)
 						return []*Node{pgcr.CriticLoss(Reshape(weight, d...), Reshape(target, d...), value)}
 					}
 					return l[1:2]
@@ -288,7 +288,7 @@ func TestVarianceOfTheActorsUpdate(t *testing.T) {
 			critic.Restore(repeat(c1))
 		}
 		obs, rng := g.env.Observe(), rand.New(rand.NewPCG(5, 5))
-		g.steps(1) // makes the learner
+		g.steps(1)
 		for range 1500 {
 			for i := range obs.Contexts {
 				obs.Contexts[i] = rng.Float32()

@@ -7,8 +7,8 @@
 //	VanillaPG       policy gradients without resampled sets, (28) and (29)
 //
 // The first two learn a value network f(c) of the form of PGCR's critic by least squares (17) over
-// the chosen contexts: at every step B of them are drawn from the history, uniformly and with
-// replacement, for one update of Adam. Where a problem has sessions and Discount is above 0, the
+// the chosen contexts: for each update of Adam B of them are drawn from the history, uniformly and
+// with replacement. Where a problem has sessions and Discount is above 0, the
 // target is that of Sarsa (22) in place of the reward. Their live policy is *Policy, that of
 // VanillaPG is *pgcr.Agent.
 //

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/gomlx/compute"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/contextrec/contextrec/envs"
@@ -17,19 +16,18 @@ import (
 // Policy is the live policy of Greedy and EpsilonGreedy: a value network and the history that it
 // learns from, for R runs at once.
 type Policy struct {
-	declared envs.Algorithm
+	declared envs.Algorithm // what Save records
 	settings Settings
 	epsilon  float64
 	spec     envs.Spec
-	backend  compute.Backend
 
 	network        *pgcr.Parameters
 	history        *pgcr.Replay // of the chosen contexts alone: an M-th of the memory
 	streams        []streams    // [R]
 	steps, updates int64
 
-	values *Exec    // weights, contexts -> f(c), [R, M]
-	learn  *learner // made at the first update, when it is known whether there are sessions
+	values *Exec // f of contexts, [R, M]
+	update *Exec // updateGraph
 }
 
 // streams are the random sources of one run, one for each purpose, so that no use of one shifts
@@ -40,24 +38,22 @@ func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, se
 	if err := cmp.Or(s.check(), spec.Validate(seeds)); err != nil {
 		return nil, fmt.Errorf("%T: %w", a, err)
 	}
-	p := &Policy{declared: a, settings: s, epsilon: epsilon, spec: spec, backend: s.Backend}
-	var err error
-	if p.backend == nil {
-		if p.backend, err = pgcr.OpenBackend(""); err != nil {
+	if s.Backend == nil {
+		var err error
+		if s.Backend, err = pgcr.OpenBackend(""); err != nil {
 			return nil, err
 		}
 	}
+	p := &Policy{declared: a, settings: s, epsilon: epsilon, spec: spec}
 	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: s.Hidden, Bias: true}, s.InitScale, seeds, "neural/value")
 	p.history = pgcr.NewReplay(envs.Spec{Candidates: 1, Dim: spec.Dim, State: spec.State}, len(seeds), s.Capacity, s.Discount)
 	for _, seed := range seeds {
 		p.streams = append(p.streams, streams{envs.NewSource(seed, "neural/act"), envs.NewSource(seed, "neural/replay")})
 	}
-	p.values, err = NewExec(p.backend, func(in []*Node) *Node {
+	p.values = MustNewExec(s.Backend, func(in []*Node) *Node {
 		return pgcr.State{Network: p.network.Network, Params: in[0]}.Forward(in[1], nil)
 	})
-	if err != nil {
-		return nil, err
-	}
+	p.update = MustNewExec(s.Backend, p.updateGraph)
 	return p, nil
 }
 
@@ -118,7 +114,7 @@ func (p *Policy) Values(dst []float64, obs envs.Observation) error {
 	return nil
 }
 
-// evaluate returns f(c), [R, M]. The caller has room for that many results, and wants each of a run.
+// evaluate returns f(c), [R, M]. It panics unless the caller's room is for each results a run.
 func (p *Policy) evaluate(obs envs.Observation, room, each int) ([]float32, error) {
 	obs.Check(p.spec, p.Runs())
 	envs.CheckResults(room, p.Runs()*each)
@@ -173,6 +169,6 @@ func (p *Policy) Load(r io.Reader) error {
 	}
 	p.network.Restore(s.Network)
 	p.history.Restore(s.History)
-	p.steps, p.updates, p.streams, p.learn = s.Steps, s.Updates, s.Streams, nil
+	p.steps, p.updates, p.streams = s.Steps, s.Updates, s.Streams
 	return nil
 }

@@ -46,9 +46,9 @@ func part[T any](all []T, i, n int) []T {
 	return all[i*width : (i+1)*width]
 }
 
-// past draws the steps that an update learns from, of those up to t that are kept. Those of a run
-// are counted from first on.
-func past(dst []int32, first, t, capacity int, rng *rand.Rand) {
+// drawSteps draws the steps of a batch from those up to t that are kept, as a Replay does. Those of a
+// run are counted from first on.
+func drawSteps(dst []int32, first, t, capacity int, rng *rand.Rand) {
 	n := t + 1
 	if capacity > 0 {
 		n = min(n, capacity)

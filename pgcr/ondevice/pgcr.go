@@ -24,11 +24,11 @@ type agent struct {
 	streams       []agentStreams
 
 	uniform                        *input[float64] // [R]
-	actMask, updateMask            *input[float32] // [R, 1, H], and [U, R, 1, H]
-	steps                          *input[int32]   // [U, R, B], for U updates
-	places                         *input[int32]   // [U, R, B*M]; of the contexts of the batch
+	actMask, updateMask            *input[float32] // [R, 1, H], and [U, R, 1, H] for U updates
+	steps                          *input[int32]   // [U, R, B], the batch
+	places                         *input[int32]   // [U, R, B*M]: where its contexts stand in the history
 	sets                           *input[int32]   // [U, R, N, B*M], see pgcr.Batch; nil where N is 1
-	actKappa, updateKappa, updates *input[float32] // [], and updates [U]
+	actKappa, updateKappa, updates *input[float32] // scalars, and updates [U]
 }
 
 // agentStreams are those of a pgcr.Agent.
@@ -80,12 +80,12 @@ func (p *agent) inputs() []array {
 	return all
 }
 
-// draw draws what an Agent draws at step t.
+// draw draws for step k of a chunk, which is step t of steps, what an Agent draws.
 func (p *agent) draw(k, t, steps int) {
 	c, runs := p.config, len(p.streams)
 	for r, s := range p.streams {
 		p.uniform.at(k)[r] = s.act.Float64()
-		drop(part(p.actMask.at(k), r, runs), c.Dropout, s.actMask)
+		drawMask(part(p.actMask.at(k), r, runs), c.Dropout, s.actMask)
 		for u := range c.UpdatesPerStep {
 			p.drawUpdate(k, u*runs+r, c.UpdatesPerStep*runs, r, t, steps)
 		}
@@ -96,12 +96,12 @@ func (p *agent) draw(k, t, steps int) {
 	}
 }
 
-// drawUpdate draws the i-th part of n of the inputs of updates, which is one of run r.
+// drawUpdate draws an update of run r, which is part i of the n = U*R of each input of updates.
 func (p *agent) drawUpdate(k, i, n, r, t, steps int) {
 	c, s, width := p.config, p.streams[r], p.config.BatchSize*p.m
-	drop(part(p.updateMask.at(k), i, n), c.Dropout, s.batchMask)
+	drawMask(part(p.updateMask.at(k), i, n), c.Dropout, s.batchMask)
 	drawn, places := part(p.steps.at(k), i, n), part(p.places.at(k), i, n)
-	past(drawn, r*steps, t, c.Capacity, s.batch)
+	drawSteps(drawn, r*steps, t, c.Capacity, s.batch)
 	for j := range c.Resamples { // none of OwnSets
 		for place, from := range s.resample.Perm(width) {
 			if j == 0 { // the contexts are put together in this order
@@ -115,8 +115,8 @@ func (p *agent) drawUpdate(k, i, n, r, t, steps int) {
 	}
 }
 
-// drop draws a mask of Actor-Dropout.
-func drop(mask []float32, rate float64, rng *rand.Rand) {
+// drawMask draws a mask of Actor-Dropout.
+func drawMask(mask []float32, rate float64, rng *rand.Rand) {
 	for i := range mask {
 		mask[i] = float32(1 / (1 - rate))
 		if rate > 0 && rng.Float64() < rate {

@@ -45,7 +45,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 		return err
 	}
 	s := sizes{spec: problem.Spec(), runs: len(policySeeds), steps: steps}
-	if s.chunk, err = s.choose(p); err != nil {
+	if s.chunk, err = s.chunkSteps(p); err != nil {
 		return err
 	}
 	s.steps = (steps + s.chunk - 1) / s.chunk * s.chunk // there is room for whole chunks
@@ -90,9 +90,9 @@ const (
 	mostChunk   = 500      // steps, after which progress is shown and an interrupt is seen
 )
 
-// choose returns the number of steps of a chunk and makes room for its inputs, or says why there are
-// none.
-func (s sizes) choose(p player) (chunk int, err error) {
+// chunkSteps returns how many steps a chunk has, and makes room for its inputs. An Unsupported says why
+// the device cannot play.
+func (s sizes) chunkSteps(p player) (chunk int, err error) {
 	m, d := s.spec.Candidates, s.spec.Dim+1
 	switch history := s.runs * s.steps * m * d * 4; {
 	case s.spec.State > 0:

@@ -67,7 +67,7 @@ func (p *value) draw(k, t, steps int) {
 			}
 		}
 		for u := range p.UpdatesPerStep {
-			past(part(part(p.steps.at(k), u, p.UpdatesPerStep), r, p.runs), r*steps, t, p.Capacity, s.batch)
+			drawSteps(part(part(p.steps.at(k), u, p.UpdatesPerStep), r, p.runs), r*steps, t, p.Capacity, s.batch)
 		}
 	}
 	for u := range p.updates.at(k) {

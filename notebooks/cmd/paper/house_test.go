@@ -38,10 +38,10 @@ var budgets = map[string]int{
 	"envs/online":         173,
 	"envs/kkbox":          1788,
 	"envs/logged":         1864, // 900 planned
-	"pgcr":                1474, // 1,200 planned
+	"pgcr":                1463, // 1,200 planned
 	"pgcr/ondevice":       874,
-	"baselines":           903,
-	"baselines/neural":    445,
+	"baselines":           900,
+	"baselines/neural":    395,
 	"notebooks/paper":     1873, // 1,700 planned
 	"notebooks/figure":    907,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
@@ -59,7 +59,7 @@ const (
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 1474, "notebooks/paper": 66}
+var mostExported = map[string]int{"pgcr": 57, "notebooks/paper": 66}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.
