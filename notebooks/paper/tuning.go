@@ -37,10 +37,13 @@ func Tuning(e sim.Experiment) sim.Experiment {
 	for d := (draws{envs.NewRand(tuneSeed, "networks")}); len(networks) < tries; {
 		networks = append(networks, d.network())
 	}
-	for _, s := range spaces(e) {
-		d := draws{envs.NewRand(tuneSeed, s.name)}
+	for _, name := range []string{"PGCR", "PGCR, ours", "vanilla PG", "epsilon-greedy", "greedy", "Lin-UCB", "GLM-UCB", "Thompson"} {
+		if _, linear := e.Problem.(envs.Linear); linear && name == "GLM-UCB" {
+			continue // as in the paper
+		}
+		d := draws{envs.NewRand(tuneSeed, name)}
 		for i, n := range networks {
-			round.Entries = append(round.Entries, sim.Entry{Name: fmt.Sprintf("%s %02d", s.name, i+1), Algorithm: s.draw(n, d)})
+			round.Entries = append(round.Entries, sim.Entry{Name: fmt.Sprintf("%s %02d", name, i+1), Algorithm: d.algorithm(name, e, n)})
 		}
 	}
 	return round
@@ -163,81 +166,58 @@ func (d draws) network() network {
 	return network{d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
 }
 
-// space is an algorithm and how its settings are drawn.
-type space struct {
-	name string
-	draw func(n network, d draws) envs.Algorithm
-}
-
-// spaces are those of an experiment's algorithms: all that decides, and the same
-// ranges for the settings that algorithms share. "PGCR" keeps to the paper's form,
-// "PGCR, ours" has what we add to it.
-func spaces(e sim.Experiment) []space {
-	paperForm := pgcr.Paper()
+// algorithm is a try of an algorithm of an experiment: all that decides, and the same ranges for the
+// settings that algorithms share. "PGCR" keeps to the paper's form, "PGCR, ours" has what we add to it.
+func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algorithm) {
+	form := pgcr.Paper()
 	if IsMusic(e) {
-		paperForm.Hidden, paperForm.BatchSize, paperForm.UpdateEvery = []int{60, 20}, 256, 10
+		form.Hidden, form.BatchSize, form.UpdateEvery = []int{60, 20}, 256, 10
 		if e.Name == MusicState().Name {
-			paperForm.Hidden = []int{90, 20}
+			form.Hidden = []int{90, 20}
 		}
 	}
-	rates := func(n network) pgcr.Config {
-		c := paperForm
-		c.ActorRate, c.CriticRate = n.actorRate, n.criticRate
-		return c
-	}
-	added := func(n network) pgcr.Config {
-		c := rates(n)
-		c.InitScale, c.UpdatesPerStep, c.WeightedCritic = n.initScale, n.updates, n.weighted
-		return c
-	}
-	heuristics := func(d draws, c pgcr.Config) pgcr.Config {
+	form.ActorRate, form.CriticRate = n.actorRate, n.criticRate
+	ours := form
+	ours.InitScale, ours.UpdatesPerStep, ours.WeightedCritic = n.initScale, n.updates, n.weighted
+	heuristics := func(c pgcr.Config) pgcr.Config {
 		c.Resamples, c.Dropout, c.Greed.Rate = int(d.oneOf(1, 4)), d.oneOf(0, 0, 0, 0.33), d.oneOf(0, 0, 0.0003, 0.001)
 		return c
 	}
-	values := func(n network) neural.Settings {
-		return neural.Settings{Hidden: paperForm.Hidden, BatchSize: paperForm.BatchSize, UpdateEvery: paperForm.UpdateEvery,
-			Rate: n.criticRate, InitScale: n.initScale, UpdatesPerStep: n.updates}
+	values := neural.Settings{Hidden: form.Hidden, BatchSize: form.BatchSize, UpdateEvery: form.UpdateEvery,
+		Rate: n.criticRate, InitScale: n.initScale, UpdatesPerStep: n.updates}
+	standardised := n.standardised
+	// Linear and logistic models have the width of their exploration, from least on, a ridge, and
+	// the other intercept or not.
+	linear := func(least float64) (width, ridge float64, other bool) {
+		width, ridge, other = d.between(least, 3), d.between(1, 1e4), d.oneOf(0, 1) == 1
+		standardised = d.oneOf(0, 0, 0, 1) == 1
+		return width, ridge, other
 	}
-	all := []space{
-		{"PGCR", func(n network, d draws) envs.Algorithm { return heuristics(d, rates(n)) }},
-		{"PGCR, ours", func(n network, d draws) envs.Algorithm { return scaled(n.standardised, heuristics(d, added(n))) }},
-		{"vanilla PG", func(n network, d draws) envs.Algorithm { return scaled(n.standardised, neural.VanillaPG(added(n))) }},
-		{"epsilon-greedy", func(n network, d draws) envs.Algorithm {
-			return scaled(n.standardised, neural.EpsilonGreedy{Settings: values(n), Epsilon: d.between(0.003, 0.2)})
-		}},
-		{"greedy", func(n network, d draws) envs.Algorithm {
-			return scaled(n.standardised, neural.Greedy{Settings: values(n)})
-		}},
-		{"Lin-UCB", linear(0.003, func(alpha, ridge float64, yes bool) envs.Algorithm {
-			return baselines.LinUCB{Alpha: alpha, Ridge: ridge, Intercept: yes}
-		})},
+	switch name {
+	case "PGCR":
+		return heuristics(form)
+	case "PGCR, ours":
+		a = heuristics(ours)
+	case "vanilla PG":
+		a = neural.VanillaPG(ours)
+	case "epsilon-greedy":
+		a = neural.EpsilonGreedy{Settings: values, Epsilon: d.between(0.003, 0.2)}
+	case "greedy":
+		a = neural.Greedy{Settings: values}
+	case "Lin-UCB":
+		alpha, ridge, yes := linear(0.003)
+		a = baselines.LinUCB{Alpha: alpha, Ridge: ridge, Intercept: yes}
+	case "GLM-UCB":
+		alpha, ridge, no := linear(0.003)
+		a = baselines.GLMUCB{Alpha: alpha, Ridge: ridge, NoIntercept: no}
+	case "Thompson":
+		scale, ridge, other := linear(0.001)
+		a = baselines.LogisticThompson{Scale: scale, Ridge: ridge, NoIntercept: other}
+		if _, is := e.Problem.(envs.Linear); is {
+			a = baselines.LinearThompson{Scale: scale, Ridge: ridge, Intercept: other}
+		}
 	}
-	if _, is := e.Problem.(envs.Linear); is {
-		return append(all, space{"Thompson", linear(0.001, func(scale, ridge float64, yes bool) envs.Algorithm {
-			return baselines.LinearThompson{Scale: scale, Ridge: ridge, Intercept: yes}
-		})})
-	}
-	return append(all,
-		space{"GLM-UCB", linear(0.003, func(alpha, ridge float64, no bool) envs.Algorithm {
-			return baselines.GLMUCB{Alpha: alpha, Ridge: ridge, NoIntercept: no}
-		})},
-		space{"Thompson", linear(0.001, func(scale, ridge float64, no bool) envs.Algorithm {
-			return baselines.LogisticThompson{Scale: scale, Ridge: ridge, NoIntercept: no}
-		})})
-}
-
-// linear draws what linear and logistic models have: the width of their exploration, from
-// least on, the ridge, the other intercept or not, and standardised features or not.
-func linear(least float64, of func(width, ridge float64, intercept bool) envs.Algorithm) func(network, draws) envs.Algorithm {
-	return func(_ network, d draws) envs.Algorithm {
-		a := of(d.between(least, 3), d.between(1, 1e4), d.oneOf(0, 1) == 1)
-		return scaled(d.oneOf(0, 0, 0, 1) == 1, a)
-	}
-}
-
-// scaled standardises the features where it says so.
-func scaled(yes bool, a envs.Algorithm) envs.Algorithm {
-	if yes {
+	if standardised {
 		return baselines.Standardised{Algorithm: a}
 	}
 	return a

@@ -18,25 +18,14 @@ import (
 	"github.com/contextrec/contextrec/envs/sim"
 )
 
-func (p *program) labCommand() *cobra.Command {
-	var dir string
-	lab := &cobra.Command{
-		Use: "lab [-- JUPYTER'S ARGUMENTS]", Short: "Open a copy of the notebooks in JupyterLab or Jupyter Notebook",
-		RunE: func(cmd *cobra.Command, args []string) error { return p.lab(cmd, dir, args) },
-	}
-	home, _ := os.UserHomeDir() // else the copy is made in the working directory
-	lab.Flags().StringVar(&dir, "dir", filepath.Join(home, "contextrec-notebooks"), "folder of the copy")
-	return lab
-}
-
 // lab copies the notebooks to a folder in which the reader may change them, and
 // runs Jupyter there, in place of this program: signals are Jupyter's.
-func (p *program) lab(cmd *cobra.Command, dir string, args []string) error {
+func (p *program) lab(cmd *cobra.Command, args []string) error {
 	jupyter, err := findJupyter()
 	if err != nil {
 		return err
 	}
-	dir, _ = filepath.Abs(dir) // there is a working directory
+	dir, _ := filepath.Abs(p.dir) // there is a working directory
 	if err := copyNotebooks(p.root, dir); err != nil {
 		return fmt.Errorf("%w (-dir names the folder of the copy)", err)
 	}

@@ -55,6 +55,8 @@ type program struct {
 	seedGiven     bool
 
 	format string // of the files of table or plot; "": the default
+	dir    string // of lab's copy
+	watch  bool   // the status
 
 	// Of plot.
 	only  []string // names of entries; nil: all
@@ -137,11 +139,20 @@ func (p *program) commands() *cobra.Command {
 			flags.Float64Var(&p.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
 		}
 	}
+	lab := &cobra.Command{Use: "lab [-- JUPYTER'S ARGUMENTS]", Short: "Open a copy of the notebooks in JupyterLab or Jupyter Notebook", RunE: p.lab}
+	home, _ := os.UserHomeDir() // else the copy is made in the working directory
+	lab.Flags().StringVar(&p.dir, "dir", filepath.Join(home, "contextrec-notebooks"), "folder of the copy")
+	status := &cobra.Command{Use: "status", Short: "How far submitted experiments are, as their results tell", Args: cobra.NoArgs, RunE: p.status}
+	status.Flags().BoolVar(&p.watch, "watch", false, "look again every 10 seconds until all is finished")
+	cancel := &cobra.Command{
+		Use: "cancel JOB [-- ARGUMENTS]", Short: "Cancel what was submitted; what is finished is kept", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return submit.Cancel(cmd.Context(), args[0], args[1:]) },
+	}
 	kernel := &cobra.Command{
 		Use: "kernel install", Short: "Declare the notebooks' kernel gonb, for this user, to Jupyter and editors",
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"install"}, RunE: p.installKernel,
 	}
-	root.AddCommand(append(append(commands, p.logCommands()...), p.labCommand(), kernel, p.statusCommand(), p.cancelCommand())...)
+	root.AddCommand(append(append(commands, p.logCommands()...), lab, kernel, status, cancel)...)
 	return root
 }
 

@@ -79,37 +79,22 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 	return nil
 }
 
-func (p *program) cancelCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "cancel JOB [-- ARGUMENTS]", Short: "Cancel what was submitted; what is finished is kept", Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return submit.Cancel(cmd.Context(), args[0], args[1:]) },
+func (p *program) status(cmd *cobra.Command, _ []string) error {
+	for {
+		jobs, err := submit.Look(p.out)
+		if err == nil && len(jobs) == 0 {
+			err = fmt.Errorf("no job has its results in %s: %s submit makes one", p.out, self)
+		}
+		for _, job := range jobs {
+			fmt.Fprintln(p.stdout, job)
+		}
+		if err != nil || !p.watch || !slices.ContainsFunc(jobs, func(j submit.Status) bool { return j.Finished < j.Runs }) {
+			return err
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-time.After(10 * time.Second):
+		}
 	}
-}
-
-func (p *program) statusCommand() *cobra.Command {
-	var watch bool
-	status := &cobra.Command{
-		Use: "status", Short: "How far submitted experiments are, as their results tell", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for {
-				jobs, err := submit.Look(p.out)
-				if err == nil && len(jobs) == 0 {
-					err = fmt.Errorf("no job has its results in %s: %s submit makes one", p.out, self)
-				}
-				for _, job := range jobs {
-					fmt.Fprintln(p.stdout, job)
-				}
-				if err != nil || !watch || !slices.ContainsFunc(jobs, func(j submit.Status) bool { return j.Finished < j.Runs }) {
-					return err
-				}
-				select {
-				case <-cmd.Context().Done():
-					return nil
-				case <-time.After(10 * time.Second):
-				}
-			}
-		},
-	}
-	status.Flags().BoolVar(&watch, "watch", false, "look again every 10 seconds until all is finished")
-	return status
 }
