@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/gomlx/compute"
 
@@ -21,14 +22,7 @@ import (
 func Options() sim.Options {
 	version := "devel"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				version = s.Value[:min(12, len(s.Value))]
-			}
-			if s.Key == "vcs.modified" && s.Value == "true" {
-				version += "+dirty"
-			}
-		}
+		version = cmp.Or(strings.Trim(info.Main.Version, "()"), version) // "(devel)" outside of a repository
 	}
 	backend := cmp.Or(os.Getenv(compute.ConfigEnvVar), defaultBackend)
 	return sim.Options{Version: version, Backend: backend + " " + runtime.GOARCH}

@@ -30,46 +30,44 @@ const tuning = "tuning-" // before a name: the search for that experiment's sett
 
 // experiments are those of these names in this order, or those of the paper, on the data that was
 // asked for. The name of a study stands for its experiments: "when" for when-0 and the others.
-func (p *program) experiments(names []string) ([]sim.Experiment, error) {
-	byFlags := func(e sim.Experiment) sim.Experiment {
-		e.Runs = cmp.Or(p.runs, e.Runs)
-		if p.seedGiven {
-			e.Seed = p.seed
-		}
-		return e
-	}
+func (p *program) experiments(names []string) (chosen []sim.Experiment, err error) {
 	all, studies := paper.Experiments(), paper.Studies()
+	if len(names) == 0 {
+		names = namesOf(all)
+	}
 	for _, name := range slices.Sorted(maps.Keys(studies)) {
 		all = append(all, studies[name]...)
 	}
-	var known []string
-	for i, e := range all {
-		known = append(known, e.Name)
-		all[i] = byFlags(e)
-		if p.data != "" {
-			all[i] = paper.WithData(all[i], kkbox.Source{Folder: p.data, Unpacker: sevenzip.Unpacker{}})
-		}
-	}
-	if len(names) == 0 {
-		return all[:len(paper.Experiments())], nil
-	}
-	var chosen []sim.Experiment
 	for _, name := range names {
 		base, search := strings.CutPrefix(name, tuning)
-		before := len(chosen)
-		for _, e := range all {
-			if e.Name == base || studies[base] != nil && strings.HasPrefix(e.Name, base+"-") {
-				if search {
-					e = byFlags(paper.Tuning(e))
-				}
-				chosen = append(chosen, e)
-			}
+		found := studies[base]
+		if k := slices.Index(namesOf(all), base); k >= 0 {
+			found = all[k : k+1]
 		}
-		if len(chosen) == before {
-			return nil, fmt.Errorf("there is no experiment %q; known are: %s", name, strings.Join(known, ", "))
+		if found == nil {
+			return nil, fmt.Errorf("there is no experiment %q; known are: %s", name, strings.Join(namesOf(all), ", "))
+		}
+		for _, e := range found {
+			if p.data != "" {
+				e = paper.WithData(e, kkbox.Source{Folder: p.data, Unpacker: sevenzip.Unpacker{}})
+			}
+			if search {
+				e = paper.Tuning(e)
+			}
+			if e.Runs = cmp.Or(p.runs, e.Runs); p.seedGiven {
+				e.Seed = p.seed
+			}
+			chosen = append(chosen, e)
 		}
 	}
 	return chosen, nil
+}
+
+func namesOf(experiments []sim.Experiment) (names []string) {
+	for _, e := range experiments {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 func (p *program) names(_ *cobra.Command, args []string) error {

@@ -57,6 +57,8 @@ type program struct {
 	format string // of the files of table or plot; "": the default
 	dir    string // of lab's copy
 	watch  bool   // the status
+	job    submit.Job
+	show   bool // the job's text, not submit it
 
 	// Of plot.
 	only  []string // names of entries; nil: all
@@ -108,7 +110,7 @@ func (p *program) commands() *cobra.Command {
 		{Use: "table", Short: "Judge the paper's claims by stored results, and compare algorithms across problems", Args: cobra.NoArgs, RunE: p.table},
 		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", RunE: p.notebooks},
 		{Use: "export NAME", Short: "Write what a toy problem offers and pays to the standard output, for programs in other languages", Args: cobra.MatchAll(cobra.ExactArgs(1), p.names), RunE: p.export},
-		p.submitCommand(),
+		{Use: "submit NAME [-- ARGUMENTS]", Short: "Have an experiment played by Slurm or Kubernetes; arguments are for sbatch or kubectl (see go doc ./notebooks/submit)", Args: p.oneName, RunE: p.submit},
 		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
 	}
 	short := fmt.Sprint(paper.ShortScale(paper.Linear()), " of toy problems")
@@ -129,6 +131,14 @@ func (p *program) commands() *cobra.Command {
 		}
 		if is("run") {
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
+		}
+		if is("submit") {
+			flags.StringVar(&p.job.To, "to", "", "slurm or kubernetes")
+			flags.IntVar(&p.job.Tasks, "tasks", 64, "how many tasks share the runs")
+			flags.StringVar(&p.job.Image, "image", "", "Kubernetes: the image, which has this program, paper")
+			flags.StringVar(&p.job.Claim, "claim", "", "Kubernetes: the volume claim for the results")
+			flags.StringVar(&p.job.Queue, "queue", "", "Kubernetes: a queue of Kueue")
+			flags.BoolVar(&p.show, "print", false, "only print the batch file or the manifest")
 		}
 		if is("table") {
 			flags.StringVar(&p.format, "format", "", "of the files: markdown (default), latex or csv")

@@ -55,10 +55,8 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	experiments = slices.DeleteFunc(experiments, paper.IsMusic)
-	var names []string
 	sections := []section{{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }}}
 	for _, e := range experiments {
-		names = append(names, e.Name)
 		sections = append(sections, section{e.Name, func() error {
 			_, err := p.play(ctx, e.Scale(cmp.Or(p.scale, paper.ShortScale(e))))
 			return err
@@ -66,7 +64,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	}
 	books := slices.DeleteFunc(notebooksOf(p.root), func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
-		section{"figures", func() error { return p.draw(names) }},
+		section{"figures", func() error { return p.draw(namesOf(experiments)) }},
 		section{"notebooks", func() error { return p.execute(ctx, books) }},
 		section{"claims", p.judge})
 

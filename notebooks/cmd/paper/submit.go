@@ -14,34 +14,18 @@ import (
 	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
-func (p *program) submitCommand() *cobra.Command {
-	var job submit.Job
-	var show bool
-	submitting := &cobra.Command{
-		Use: "submit NAME [-- ARGUMENTS]", Short: "Have an experiment played by Slurm or Kubernetes; arguments are for sbatch or kubectl (see go doc ./notebooks/submit)",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if n := cmd.ArgsLenAtDash(); len(args) == 0 || n != 1 && (n >= 0 || len(args) > 1) {
-				return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
-			}
-			return p.names(cmd, args[:1])
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			job.Args = args[1:]
-			return p.submit(cmd, job, args[0], show)
-		},
+// oneName wants the name of an experiment, and arguments for a cluster after --.
+func (p *program) oneName(cmd *cobra.Command, args []string) error {
+	if n := cmd.ArgsLenAtDash(); len(args) == 0 || n != 1 && (n >= 0 || len(args) > 1) {
+		return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
 	}
-	flags := submitting.Flags()
-	flags.StringVar(&job.To, "to", "", "slurm or kubernetes")
-	flags.IntVar(&job.Tasks, "tasks", 64, "how many tasks share the runs")
-	flags.StringVar(&job.Image, "image", "", "Kubernetes: the image, which has this program, paper")
-	flags.StringVar(&job.Claim, "claim", "", "Kubernetes: the volume claim for the results")
-	flags.StringVar(&job.Queue, "queue", "", "Kubernetes: a queue of Kueue")
-	flags.BoolVar(&show, "print", false, "only print the batch file or the manifest")
-	return submitting
+	return p.names(cmd, args[:1])
 }
 
-func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show bool) error {
-	experiments, err := p.experiments([]string{name})
+func (p *program) submit(cmd *cobra.Command, args []string) error {
+	name, job := args[0], p.job
+	job.Args = args[1:]
+	experiments, err := p.experiments(args[:1])
 	if err == nil && len(experiments) > 1 {
 		err = fmt.Errorf("%s is several experiments, submit one: %s list names them", name, self)
 	}
@@ -54,20 +38,20 @@ func (p *program) submit(cmd *cobra.Command, job submit.Job, name string, show b
 	if job.To == "kubernetes" {
 		job.Program, out = "paper", "/results"
 	}
-	args := []string{"run", name, "-scale", fmt.Sprint(scale), "-runs", fmt.Sprint(e.Runs), "-seed", fmt.Sprint(e.Seed), "-out", out}
+	task := []string{"run", name, "-scale", fmt.Sprint(scale), "-runs", fmt.Sprint(e.Runs), "-seed", fmt.Sprint(e.Seed), "-out", out}
 	if p.data != "" {
-		args = append(args, "-data", p.data)
+		task = append(task, "-data", p.data)
 	}
 	after := "table"
 	if strings.HasPrefix(name, tuning) {
 		e, after = p.round(e), fmt.Sprintf("run %s -scale %v", name, scale)
 	}
-	if show {
-		text, err := job.Text(p.out, e, args)
+	if p.show {
+		text, err := job.Text(p.out, e, task)
 		fmt.Fprint(p.stdout, text)
 		return err
 	}
-	said, err := job.Submit(cmd.Context(), p.out, e, args)
+	said, err := job.Submit(cmd.Context(), p.out, e, task)
 	if err != nil {
 		return err
 	}
