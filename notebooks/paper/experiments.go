@@ -76,13 +76,13 @@ func Mixed() sim.Experiment {
 		Entries: []sim.Entry{
 			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.00411, CriticRate: 0.00566, InitScale: 1, BatchSize: 64, UpdatesPerStep: 1, WeightedCritic: true}},
 			{Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
-			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.00894, CriticRate: 0.000162, InitScale: 0.0455, BatchSize: 64, UpdatesPerStep: 4, Greed: pgcr.Greed{Rate: 0.0003}}},
+			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.00894, CriticRate: 0.000162, Decay: 0.0001, InitScale: 0.0455, BatchSize: 64, UpdatesPerStep: 4, Greed: pgcr.Greed{Rate: 0.0003}}},
 			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.00894, CriticRate: 0.000162, InitScale: 0.0455, BatchSize: 64, UpdatesPerStep: 4}},
 			{Name: "Lin-UCB", Algorithm: baselines.Standardised{Algorithm: baselines.LinUCB{Alpha: 0.0595, Ridge: 72.3, Intercept: true}}},
 			{Name: "GLM-UCB", Algorithm: baselines.Standardised{Algorithm: baselines.GLMUCB{Alpha: 0.0424, Ridge: 2.24}}},
 			{Name: "Thompson", Algorithm: baselines.Standardised{Algorithm: baselines.LogisticThompson{Scale: 0.0674, Ridge: 46.4}}},
 			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0125, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000066, InitScale: 0.108, BatchSize: 64, UpdatesPerStep: 4}}},
-			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.0000753, InitScale: 0.186, BatchSize: 64, UpdatesPerStep: 4}}},
+			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000162, Decay: 0.0001, InitScale: 0.0455, BatchSize: 64, UpdatesPerStep: 4}}},
 			{Name: "random", Algorithm: baselines.Random{}},
 		},
 	}
