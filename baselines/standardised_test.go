@@ -67,3 +67,21 @@ func TestStandardised(t *testing.T) {
 		}
 	}
 }
+
+// Another value of a column that was constant is no more than what its share permits: of eleven
+// values the odd one is sqrt(10) deviations away.
+func TestStandardisedConstant(t *testing.T) {
+	var seen []float32
+	policy, err := baselines.Standardised{Algorithm: recording{seen: &seen}}.New(envs.Spec{Candidates: 1, Dim: 1}, []uint64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range []float32{.7, .7, .7, .7, .7, .7, .7, .7, .7, .7, 1.7} {
+		tr := envs.Transition{Observation: envs.Observation{Runs: 1, Candidates: 1, Dim: 1, Contexts: []float32{x}},
+			Actions: []int{0}, Outcome: envs.Outcome{Reward: []float32{0}}}
+		want := float32(i/10) * 3.1622777
+		if err := policy.Update(tr); err != nil || seen[0] < want-1e-3 || seen[0] > want+1e-3 {
+			t.Errorf("value %d, %v, is learned as %v, want %v; %v", i, x, seen, want, err)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func (t *table) event(rows []record) (d Decision, _ error) {
 			if !(math.Abs(x) <= math.MaxFloat32) {
 				t.wrong(row, name, "%v is too large", x)
 			} else if x != 0 {
-				d.values = append(d.values, value{int32(c - 1), t.at(name), float32(x)})
+				d.values = append(d.values, value{int32(c - 1), t.at(name), t.short(name, x)})
 			}
 		})
 	}

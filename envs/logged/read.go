@@ -67,6 +67,7 @@ func ReadFile(path string, f Format) (*Log, error) {
 //   - A last decision that does not fit is left out, for there a file may have been cut. A cut between
 //     two candidates does not show.
 //   - Rewards of candidates that were not chosen are not read.
+//   - Whole numbers of more than 7 digits, ids and times, are rounded.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
 	t := newTable(f)
 	return t.finish(name, t.read(r))
@@ -82,6 +83,7 @@ type table struct {
 	column   map[string]int   // by name
 	index    map[string]int32 // numbers of features, as they are found
 	before   map[string]int   // lines of decisions
+	long     map[string]int   // whole numbers of a column that float32 changes; nil: they were counted
 	parse    func(t *table, rows []record) (Decision, error)
 	unchosen bool        // a candidate that was not chosen has a reward
 	file     io.ReaderAt // from which features are read again; nil: they are kept
@@ -92,7 +94,7 @@ type table struct {
 }
 
 func newTable(f Format) *table {
-	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, parse: (*table).candidates}
+	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, long: map[string]int{}, parse: (*table).candidates}
 }
 
 // record is a record of a file, which has it from one byte to another.
@@ -212,7 +214,15 @@ func (t *table) number(row record, column string, least, most float64, want stri
 }
 
 func (t *table) float32(row record, column string) float32 {
-	return float32(t.number(row, column, -math.MaxFloat32, math.MaxFloat32, "a finite number"))
+	return t.short(column, t.number(row, column, -math.MaxFloat32, math.MaxFloat32, "a finite number"))
+}
+
+// short is a number as logs keep it. Whole numbers that it changes are counted: ids and times.
+func (t *table) short(column string, x float64) float32 {
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 && x != float64(float32(x)) && t.long != nil {
+		t.long[column]++
+	}
+	return float32(x)
 }
 
 // at is the number of a feature.
@@ -242,7 +252,7 @@ func (t *table) add(d Decision, from, to int64) {
 // again reads a decision once more.
 func (t *table) again(d Decision) Decision {
 	text, one := make([]byte, d.to-d.from), *t
-	one.err, one.unchosen = nil, true
+	one.err, one.unchosen, one.long = nil, true, nil
 	_, err := t.file.ReadAt(text, d.from)
 	rows := []record{{fields: []string{string(text)}}}
 	if t.in != nil {
@@ -272,6 +282,9 @@ func (t *table) finish(name string, err error) (*Log, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("logged: %s: %w", filepath.Base(name), err)
+	}
+	for _, column := range slices.Sorted(maps.Keys(t.long)) {
+		t.log.warn("%q has %d whole numbers with more digits than float32 keeps, which are rounded: subtract an offset, or make them categories", column, t.long[column])
 	}
 	if t.before = nil; t.file != nil {
 		t.log.warn("the file is large: features are read from it each time that they are wanted; a larger Format.Keep keeps them in memory")

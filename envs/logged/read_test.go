@@ -73,6 +73,11 @@ func TestReadWarnings(t *testing.T) {
 			t.Errorf("%q: %d decisions, warnings %q, want %s", rest, len(log.Decisions), log.Warnings, want)
 		}
 	}
+	// Whole numbers that float32 does not keep are counted, each column once.
+	long := read(t, head+"1,u,1,16777217,1,3000000001\n2,u,1,.1,1,3000000002\n3,u,1,0,1,.1\n", logged.Format{}).Warnings
+	if len(long) != 2 || !strings.HasPrefix(long[0], `"a" has 2 whole`) || !strings.HasPrefix(long[1], `"reward" has 1 whole`) {
+		t.Errorf("warnings %q", long)
+	}
 	// What is whole is kept.
 	if log := read(t, head+whole+"2,u,1,1,1,3\n3,u,1", logged.Format{}); len(log.Decisions) != 2 {
 		t.Errorf("read %d decisions", len(log.Decisions))
