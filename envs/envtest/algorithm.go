@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/contextrec/contextrec/envs"
 )
 
@@ -145,7 +147,7 @@ func (c algorithmChecks) probabilities() {
 		must(0, probable.Probabilities(fill(p, math.NaN()), obs))
 		for r := range obs.Runs {
 			set, n := p[r*m:(r+1)*m], obs.Size(r)
-			want(slices.Min(set) >= 0 && math.Abs(sum(set[:n])-1) < 1e-5 && sum(set[n:]) == 0,
+			want(slices.Min(set) >= 0 && math.Abs(floats.Sum(set[:n])-1) < 1e-5 && floats.Sum(set[n:]) == 0,
 				"step %d, run %d: probabilities %v, want a sum of 1 over the first %d, 0 beyond", len(g.past), r, set, n)
 		}
 		return obs

@@ -88,10 +88,3 @@ func (c *chain) offer() {
 		context[c.state[r]], context[states], context[states+1] = 1, float32(p), float32(1-p)
 	}
 }
-
-func sum(x []float64) (total float64) {
-	for _, v := range x {
-		total += v
-	}
-	return total
-}

@@ -29,15 +29,6 @@ type table struct {
 	cutOff     bool // the last record is incomplete
 }
 
-// readLine reads a line with its end, which the last may lack.
-func (t *table) readLine() (string, error) {
-	line, err := t.text.ReadString('\n')
-	if err == io.EOF && line != "" {
-		err = nil
-	}
-	return line, err
-}
-
 // each calls f with the values of the columns of every record, found by their
 // names in the header: "" where a record is too short. It leaves out, and counts,
 // records without any value and a last one that is cut off: which is too short, or has
@@ -106,10 +97,10 @@ func (t *table) next() (record []string, whole bool, err error) {
 	var line string
 	if len(t.ahead) > 0 {
 		line, t.ahead = t.ahead[0], t.ahead[1:]
-	} else if line, err = t.readLine(); err == io.EOF {
-		return nil, false, err
-	} else if err != nil {
+	} else if line, err = t.text.ReadString('\n'); err != nil && err != io.EOF {
 		return nil, false, t.wrong("", err)
+	} else if line == "" {
+		return nil, false, io.EOF
 	}
 	whole = strings.HasSuffix(line, "\n")
 	if valid := utf8.ValidString(line); !valid && (whole || t.width == 0) {
@@ -136,8 +127,8 @@ func (t *table) next() (record []string, whole bool, err error) {
 	ended := false
 	for k := range maxLines {
 		if k == len(t.ahead) {
-			next, err := t.readLine()
-			if ended = err != nil; ended {
+			next, _ := t.text.ReadString('\n') // an error comes again
+			if ended = next == ""; ended {
 				break
 			}
 			t.ahead = append(t.ahead, next)
