@@ -256,7 +256,7 @@ func TestCompletion(t *testing.T) {
 			source, at = code+"per(\"a\")", len(code)-2
 		}
 		var answer string
-		for range 10 {
+		for range 100 {
 			id, err := k.client.request(k.client.shell, kind+"_request", object{"code": source, "cursor_pos": at, "detail_level": 0})
 			if err != nil {
 				t.Fatal(err)
