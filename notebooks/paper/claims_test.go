@@ -203,7 +203,7 @@ func TestTheoryClaims(t *testing.T) {
 
 func TestTexts(t *testing.T) {
 	claims := []paper.Claim{{
-		Row: 3, Statement: "PGCR is best of all algorithms.", Source: "figure 1c", Verdict: paper.NotReproduced, Made: "`run`",
+		Row: 3, Statement: "PGCR is best of all algorithms.", Source: "figure 1c", Verdict: paper.NotReproduced,
 		Parts: []paper.Part{{Evidence: "a is lower than b", Verdict: paper.NotReproduced}, {Evidence: "c", Verdict: paper.Note}},
 	}}
 	const want = `
@@ -218,9 +218,9 @@ func TestTexts(t *testing.T) {
 	}
 	header, rows := paper.ClaimTable(claims)
 	for format, table := range map[string]string{
-		"markdown": "|---|---|---|---|---|\n| 3 | PGCR is best of all algorithms. (figure 1c) | a is lower than b: not reproduced<br>c | not reproduced | `run` |\n",
-		"csv":      "3,PGCR is best of all algorithms. (figure 1c),\"a is lower than b: not reproduced\nc\",not reproduced,`run`\n",
-		"latex":    "\\hline\n3 & PGCR is best of all algorithms. (figure 1c) & a is lower than b: not reproduced \\newline c & not reproduced & `run` \\\\\n\\hline\n\\end{tabular}\n",
+		"markdown": "|---|---|---|---|\n| 3 | PGCR is best of all algorithms. (figure 1c) | a is lower than b: not reproduced<br>c | not reproduced |\n",
+		"csv":      "3,PGCR is best of all algorithms. (figure 1c),\"a is lower than b: not reproduced\nc\",not reproduced\n",
+		"latex":    "\\hline\n3 & PGCR is best of all algorithms. (figure 1c) & a is lower than b: not reproduced \\newline c & not reproduced \\\\\n\\hline\n\\end{tabular}\n",
 		"html":     "",
 	} {
 		if text, err := paper.TableText(format, header, rows); !strings.HasSuffix(text, table) || (err != nil) != (format == "html") {

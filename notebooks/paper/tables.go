@@ -143,9 +143,9 @@ func ClaimTable(claims []Claim) (header []string, rows [][]string) {
 			}
 			parts = append(parts, p.Evidence)
 		}
-		rows = append(rows, []string{strconv.Itoa(c.Row), c.Statement + " (" + c.about() + ")", strings.Join(parts, "\n"), string(c.Verdict), c.Made})
+		rows = append(rows, []string{strconv.Itoa(c.Row), c.Statement + " (" + c.about() + ")", strings.Join(parts, "\n"), string(c.Verdict)})
 	}
-	return []string{"#", "the paper claims", "measured: means, and differences with 95 % intervals", "verdict", "figure, command, what was tried"}, rows
+	return []string{"#", "the paper claims", "measured: means, and differences with 95 % intervals", "verdict"}, rows
 }
 
 func (c Claim) about() string {
