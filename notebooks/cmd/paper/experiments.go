@@ -326,8 +326,15 @@ func (p *program) judge() error {
 	claims := paper.Claims(results, theory)
 	fmt.Fprintln(p.stdout, paper.ClaimText(claims))
 	format := cmp.Or(p.format, "markdown")
-	err = errors.Join(p.write("claims", format)(paper.ClaimTable(claims)), p.write("results", format)(paper.ResultsTable(results)))
-	header, rows := paper.AcrossTable(results)
+	header, rows := paper.ClaimTable(claims)
+	if format == "markdown" {
+		header = append(header, "figure, command, what was tried")
+		for i, c := range claims {
+			rows[i] = append(rows[i], c.Made)
+		}
+	}
+	err = errors.Join(p.write("claims", format)(header, rows), p.write("results", format)(paper.ResultsTable(results)))
+	header, rows = paper.AcrossTable(results)
 	p.print(header, rows)
 	return errors.Join(err, p.write("across", format)(header, rows))
 }
