@@ -62,11 +62,24 @@ func Bernoulli() sim.Experiment {
 }
 
 // BernoulliHard is Bernoulli with weights of which few decide, so that the sum of the features is
-// no longer a good guide. It is ours, with the settings of Bernoulli.
+// no longer a good guide. It is ours.
 func BernoulliHard() sim.Experiment {
-	e := Bernoulli()
-	e.Name, e.Problem = "toy-bernoulli-hard", envs.Bernoulli{Hard: true}
-	return e
+	return sim.Experiment{
+		Name: "toy-bernoulli-hard", Problem: envs.Bernoulli{Hard: true}, Runs: 20, Steps: 20_000, Seed: 2019,
+		Entries: []sim.Entry{
+			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0103, CriticRate: 0.000744, InitScale: 1, BatchSize: 64, UpdatesPerStep: 1, WeightedCritic: true, Greed: pgcr.Greed{Rate: 0.001}}},
+			{Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
+			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.00894, CriticRate: 0.000162, Decay: 0.0001, InitScale: 0.0455, BatchSize: 64, UpdatesPerStep: 4, Greed: pgcr.Greed{Rate: 0.0003}}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.00894, CriticRate: 0.000162, InitScale: 0.0455, BatchSize: 64, UpdatesPerStep: 4}},
+			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.00345, Ridge: 57.9}},
+			{Name: "GLM-UCB", Algorithm: baselines.Standardised{Algorithm: baselines.GLMUCB{Alpha: 0.00619, Ridge: 102, NoIntercept: true}}},
+			{Name: "Thompson", Algorithm: baselines.Standardised{Algorithm: baselines.LogisticThompson{Scale: 0.0674, Ridge: 46.4}}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0105, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000117, Decay: 0.0001, InitScale: 0.171, BatchSize: 64, UpdatesPerStep: 2}}},
+			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000162, InitScale: 0.0455, BatchSize: 64, UpdatesPerStep: 4}}},
+			{Name: "largest sum", Algorithm: LargestSum{}},
+			{Name: "random", Algorithm: baselines.Random{}},
+		},
+	}
 }
 
 // Mixed is figure 1c: a linear reward, paid with a probability.
