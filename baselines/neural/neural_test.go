@@ -105,7 +105,6 @@ func TestSettings(t *testing.T) {
 	with := func(s neural.Settings) envs.Algorithm { return neural.Greedy{Settings: s} }
 	for want, a := range map[string]envs.Algorithm{
 		"neural.Greedy: pgcr: Config.Hidden is [0]":          with(neural.Settings{Hidden: []int{0}}),
-		"neural.Greedy: pgcr: Config.Hidden is []":           with(neural.Settings{Hidden: []int{}}),
 		"neural.Greedy: Rate is NaN":                         with(neural.Settings{Rate: math.NaN()}),
 		"neural.Greedy: pgcr: Config.InitScale is -1":        with(neural.Settings{InitScale: -1}),
 		"neural.Greedy: pgcr: Config.BatchSize is -3":        with(neural.Settings{BatchSize: -3}),
