@@ -139,8 +139,8 @@ func TestSlurm(t *testing.T) {
 			t.Errorf("%s is another file", name)
 		}
 	}
-	if len(files) != 224+28 || len(have) != len(files) {
-		t.Errorf("%d and %d results, want 252", len(files), len(have))
+	if len(files) != 224+56 || len(have) != len(files) {
+		t.Errorf("%d and %d results, want 280", len(files), len(have))
 	}
 	if have := table(out); have != want {
 		t.Errorf("the table is\n%s, that of one process\n%s", have, want)

@@ -170,7 +170,7 @@ func TestSubmitSearch(t *testing.T) {
 		}
 		files, _ := filepath.Glob(filepath.Join(out, "results", "*", "*.csv"))
 		here, _ := filepath.Glob(filepath.Join(out, "results", folder, "*.csv"))
-		if want := []int{224, 28}[i]; len(here) != want || len(files) != 224+28*i {
+		if want := []int{224, 56}[i]; len(here) != want || len(files) != 224+56*i {
 			t.Errorf("%s: %d of %d results", folder, len(here), len(files))
 		}
 	}
