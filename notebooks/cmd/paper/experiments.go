@@ -245,7 +245,7 @@ func (p *program) draw(names []string) error {
 		}
 		results, loadErr := p.stored(e)
 		if len(results) == 0 && len(names) > 0 {
-			loadErr = errors.Join(loadErr, fmt.Errorf("nothing is stored of %s in %s: %s run %s makes results", e.Name, p.store().Dir, self, e.Name))
+			loadErr = errors.Join(loadErr, fmt.Errorf("nothing is stored of %s with %d runs in %s: %s run %s makes results", e.Name, e.Runs, p.store().Dir, self, e.Name))
 		}
 		err = errors.Join(err, loadErr)
 		if only := p.only; only != nil && len(results) > 0 {

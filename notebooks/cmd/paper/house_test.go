@@ -45,14 +45,14 @@ var budgets = map[string]int{
 	"notebooks/paper":     1892, // 1,700 planned
 	"notebooks/figure":    907,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1356, // 900 planned
+	"notebooks/cmd/paper": 1362, // 900 planned
 	"notebooks/submit":    369,  // 350 planned
 	"notebooks/kernel":    604,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_613 // of all Go without tests; 15,000 planned
+	mostLines       = 15_619 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )

@@ -50,7 +50,9 @@ func (p *program) logCommands() []*cobra.Command {
 		c.Flags().StringVar(&file, "policy", "policy", "file of the policy, as Save writes it; FILE.features has the names of its features")
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			var f logged.Format
-			if err := json.Unmarshal([]byte(columns), &f); err != nil {
+			d := json.NewDecoder(strings.NewReader(columns))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&f); err != nil {
 				return fmt.Errorf("-columns is %s: %w", columns, err)
 			}
 			log, err := logged.ReadFile(args[0], f)
@@ -98,7 +100,7 @@ func (p *program) logCommands() []*cobra.Command {
 		features := []byte(strings.Join(log.Features, "\n"))
 		err = errors.Join(policy.(envs.Saver).Save(&saved), sim.WriteFile(file, saved.Bytes()), sim.WriteFile(file+".features", features), p.estimate(ctx, rest, policy, 1))
 		if err == nil {
-			p.next(fmt.Sprintf("evaluate ANOTHER-LOG -policy %q", file))
+			p.next(fmt.Sprintf("evaluate ANOTHER-LOG -policy %q -columns '%s'", file, columns))
 		}
 		return err
 	})
@@ -169,7 +171,9 @@ func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Pol
 	}
 	p.print([]string{"by", "reward a decision [95 % interval]", "less the log's", "effective decisions"}, rows)
 	d := e.Diagnose()
-	fmt.Fprintf(p.stdout, "The mean weight is %v, and 1 is expected. The largest is %.3g. 1 %% of the decisions have %.0f %% of the weighted rewards.\n", d.MeanWeight, d.Largest, 100*d.Top)
+	if !math.IsNaN(d.MeanWeight.Mean) { // there are propensities
+		fmt.Fprintf(p.stdout, "The mean weight is %v, and 1 is expected. The largest is %.3g. 1 %% of the decisions have %.0f %% of the weighted rewards.\n", d.MeanWeight, d.Largest, 100*d.Top)
+	}
 	for _, w := range d.Warnings {
 		fmt.Fprintln(p.stdout, "warning:", w)
 	}

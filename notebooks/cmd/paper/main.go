@@ -191,7 +191,8 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 			return fmt.Errorf("-shard is %q, want i/n with i from 1 to n", p.shard)
 		}
 	}
-	if p.root, err = repository(); err != nil && !submit.InTask() { // where a cluster plays, there is the program alone
+	// Where a cluster plays, there is the program alone, and a log may be anywhere.
+	if p.root, err = repository(); err != nil && !submit.InTask() && !slices.Contains([]string{"train", "evaluate"}, cmd.Name()) {
 		return err
 	}
 	// Abs fails where there is no working directory, as repository does.
