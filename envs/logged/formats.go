@@ -86,7 +86,7 @@ func (t *table) event(rows []record) (d Decision, _ error) {
 	if len(sets) == 0 || e.Cost == nil || e.Skip {
 		return d, nil
 	}
-	d = Decision{ID: cmp.Or(e.EventID, fmt.Sprint("line ", row.line)), Chosen: e.Action - 1, Propensity: e.Propensity, Reward: float32(0 - *e.Cost), SamplingWeight: 1 / (1 - e.Dropped), size: len(sets)}
+	d = Decision{ID: cmp.Or(e.EventID, fmt.Sprint("line ", row.line)), Chosen: e.Action - 1, Propensity: e.Propensity, Reward: t.short("_label_cost", 0-*e.Cost), SamplingWeight: 1 / (1 - e.Dropped), size: len(sets)}
 	if e.Index != nil {
 		d.Chosen = *e.Index
 	}

@@ -219,7 +219,7 @@ func (t *table) float32(row record, column string) float32 {
 
 // short is a number as logs keep it. Whole numbers that it changes are counted: ids and times.
 func (t *table) short(column string, x float64) float32 {
-	if x == math.Trunc(x) && math.Abs(x) < 1<<53 && x != float64(float32(x)) && t.long != nil {
+	if x == math.Trunc(x) && math.Abs(x) < 1e21 && (x != float64(float32(x)) || math.Abs(x) >= 1<<53) && t.long != nil {
 		t.long[column]++
 	}
 	return float32(x)
@@ -294,6 +294,9 @@ func (t *table) finish(name string, err error) (*Log, error) {
 	}
 	for k := range t.Hash {
 		t.log.Features = append(t.log.Features, fmt.Sprint("hash ", k))
+	}
+	if t.Hash == 0 && len(t.index) == 0 {
+		return nil, errors.New("no decision has features")
 	}
 	place := make([]int32, len(t.index))
 	for i, name := range slices.Sorted(maps.Keys(t.index)) {
@@ -406,7 +409,7 @@ func (t *table) candidates(rows []record) (Decision, error) {
 				d.Propensity = t.number(row, t.Propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
 			}
 			if t.SamplingWeight != "" {
-				d.SamplingWeight = t.number(row, t.SamplingWeight, math.SmallestNonzeroFloat64, math.MaxFloat64, "a positive number")
+				d.SamplingWeight = t.number(row, t.SamplingWeight, 1e-9, 1e9, "a number from 1e-9 to 1e9")
 			}
 		default:
 			if x, err := strconv.ParseFloat(t.field(row, t.Reward), 64); err == nil && x != 0 && !t.unchosen {

@@ -37,7 +37,7 @@ var budgets = map[string]int{
 	"envs/sim":            1119, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1779,
-	"envs/logged":         1877, // 900 planned
+	"envs/logged":         1880, // 900 planned
 	"pgcr":                1463, // 1,200 planned
 	"pgcr/ondevice":       874,
 	"baselines":           900,
@@ -52,7 +52,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_619 // of all Go without tests; 15,000 planned
+	mostLines       = 15_622 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
