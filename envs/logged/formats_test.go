@@ -59,7 +59,7 @@ func TestFormats(t *testing.T) {
 		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, `a.dsjson: line 1, column "_label_probability": 0 is not`},
 		{json(strings.Replace(events, `Index":1`, `Index":2`, 1)), logged.Format{}, `a.dsjson: line 1, column "_label_Action or _labelIndex": 2 is none of 2`},
 		{json("{}\n"), logged.Format{}, "a.dsjson: 1 events without"},
-		{json(`{"_label_cost":-1,"_label_probability":0.5,"_labelIndex":0,"EventId":"e","c":{"_multi":[{},{}]}}` + "\n"), logged.Format{}, "no decision has features"},
+		{json(`{"_label_cost":-1,"_label_probability":0.5,"_labelIndex":0,"EventId":"e","c":{"_multi":[{},{}]}}` + "\n"), logged.Format{}, "logged: a.dsjson: no decision has features"},
 		{json(strings.Replace(events, "-2", "-16777217", 1)), logged.Format{}, `"_label_cost" has 1 whole numbers`},
 		{csv("decision,chosen,reward,x\n1,1,1,9007199254740993\n1,0,,2\n"), logged.Format{}, `"x" has 1 whole numbers`},
 		{csv(table[:strings.Index(table, "4")] + "1e308,0,blue\n"), byName, `"1e308" is not a number from 1e-9 to 1e9`},

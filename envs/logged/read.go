@@ -280,6 +280,9 @@ func (t *table) finish(name string, err error) (*Log, error) {
 	if err == nil && len(t.log.Decisions) == 0 {
 		err = errors.New(cmp.Or(strings.Join(t.log.Warnings, "; "), "there are no decisions"))
 	}
+	if err == nil && t.log.Features == nil && t.Hash == 0 && len(t.index) == 0 {
+		err = errors.New("no decision has features")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("logged: %s: %w", filepath.Base(name), err)
 	}
@@ -294,9 +297,6 @@ func (t *table) finish(name string, err error) (*Log, error) {
 	}
 	for k := range t.Hash {
 		t.log.Features = append(t.log.Features, fmt.Sprint("hash ", k))
-	}
-	if t.Hash == 0 && len(t.index) == 0 {
-		return nil, errors.New("no decision has features")
 	}
 	place := make([]int32, len(t.index))
 	for i, name := range slices.Sorted(maps.Keys(t.index)) {

@@ -119,8 +119,8 @@ func ClaimsOn(results []*sim.Result) []Claim {
 func (e evidence) claim(row int, statement, source string, parts ...Part) Claim {
 	name := e.declared.Name
 	c := Claim{Row: row, Statement: statement, Source: source, Made: fmt.Sprintf("[figure](figures/%s.png), `paper run %s`", name, name)}
-	if searched, is := map[string]string{"toy-dropout": "toy-bernoulli"}[name]; is || !IsMusic(e.declared) {
-		c.Made += fmt.Sprintf(", [tries](tuning/tuning-%s.csv)", cmp.Or(searched, name))
+	if !IsMusic(e.declared) { // dropout has the settings of another experiment
+		c.Made += fmt.Sprintf(", [tries](tuning/tuning-%s.csv)", cmp.Or(map[string]string{"toy-dropout": "toy-bernoulli"}[name], name))
 	}
 	for _, p := range parts {
 		if p.Evidence != "" && !slices.Contains(c.Parts, p) { // what is missing is said once

@@ -117,8 +117,8 @@ func when() (all []sim.Experiment) {
 //	g = exp(−y²/2), or 0.289 x y
 //
 // The noise is N(0, 0.1²). There are 5 candidates, each uniform on the unit cube of 10 features. u
-// and v are two uniform directions of each run. u·c and the product have a standard deviation of
-// 0.289, and the bump one of about 0.28.
+// and v are two uniform directions of each run. u·c has a standard deviation of 0.289,
+// the product and the bump of about 0.29 and 0.28.
 type Family struct {
 	Lambda  float64 // 0 to 1
 	Product bool

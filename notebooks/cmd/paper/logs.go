@@ -52,7 +52,7 @@ func (p *program) logCommands() []*cobra.Command {
 			var f logged.Format
 			d := json.NewDecoder(strings.NewReader(columns))
 			d.DisallowUnknownFields()
-			if err := d.Decode(&f); err != nil {
+			if err := cmp.Or(d.Decode(&f), json.Unmarshal([]byte(columns), &f)); err != nil { // the latter wants nothing behind it
 				return fmt.Errorf("-columns is %s: %w", columns, err)
 			}
 			log, err := logged.ReadFile(args[0], f)

@@ -88,6 +88,7 @@ func TestOneExperiment(t *testing.T) {
 		"plot toy-linear -only nonsense": "list names",
 		"notebooks nonsense":             "known are: ",
 		`train x -columns {"Kind":1}`:    "unknown field",
+		"train x -columns {}}":           "after top-level value",
 	} {
 		if status, _, stderr := typed(t.Context(), append(strings.Fields(line), "-out", out)...); status != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, %s", line, status, stderr)
