@@ -301,7 +301,7 @@ func TestEnvironment(t *testing.T) {
 		cell, env string
 		want      outcome
 	}{
-		{"scale", "PAPER_SCALE=", outcome{stdout: "0.02\n"}},
+		{"scale", "PAPER_SCALE=", outcome{stdout: "0.01\n"}},
 		{"scale", "PAPER_SCALE=1", outcome{stdout: "1\n"}},
 		{"scale", "PAPER_SCALE=NaN", outcome{stderr: "PAPER_SCALE is \"NaN\", want a positive number\n", status: 1}},
 		{"store", "PAPER_OUT=/somewhere", outcome{stdout: "/somewhere/results\n"}},

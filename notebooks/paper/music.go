@@ -55,9 +55,9 @@ func UsualScale(e sim.Experiment) float64 {
 }
 
 // ShortScale is the fraction that notebooks and paper reproduce play unless another
-// one is asked for: 400 steps.
+// one is asked for: 200 steps.
 func ShortScale(e sim.Experiment) float64 {
-	return min(1, 400/float64(e.Steps))
+	return min(1, 200/float64(e.Steps))
 }
 
 // Episode is over how many steps rewards are averaged in a figure of a run of that

@@ -114,7 +114,7 @@ func (p *program) commands() *cobra.Command {
 		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
 	}
 	short := fmt.Sprint(paper.ShortScale(paper.Linear()), " of toy problems")
-	scales := map[string]string{"run": "1, and 0.01 of the music", "submit": "as for run", "export": "1", "notebooks": short + ", 400 steps of music", "reproduce": short}
+	scales := map[string]string{"run": "1, and 0.01 of the music", "submit": "as for run", "export": "1", "notebooks": short + ", 200 steps of music", "reproduce": short}
 	for _, c := range commands {
 		flags, is := c.Flags(), func(names ...string) bool { return slices.Contains(names, c.Name()) }
 		flags.StringVar(&p.data, "data", os.Getenv("PAPER_DATA"), "folder of the KKBox files for the music experiments (default: synthetic data)")

@@ -69,7 +69,7 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 		section{"claims", p.judge})
 
 	scale := cmp.Or(p.scale, paper.ShortScale(experiments[0]))
-	minutes := 3 + 144*scale*2/float64(runtime.NumCPU()) // measured on 2 idle cores, with nothing built
+	minutes := 4.5 + 120*scale*2/float64(runtime.NumCPU()) // measured on 2 idle cores, with nothing built
 	fmt.Fprintf(p.stdout, "Makes the toy experiments at %v of the steps, figures, notebooks and claims, in %d sections,\ninto %s.\n"+
 		"The first time that takes about %.0f minutes, and more on a busy machine. What is stored of this code is not made again.\n",
 		scale, len(sections), p.out, minutes)
