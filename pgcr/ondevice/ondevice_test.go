@@ -39,23 +39,24 @@ func TestXLADecisions(t *testing.T) {
 	seeds := []uint64{1, 2}
 	one := pgcr.Config{Hidden: []int{6}, BatchSize: 16, ActorRate: rate, CriticRate: rate}
 	linear := pgcr.Config{Hidden: []int{}, BatchSize: 16, ActorRate: rate, CriticRate: rate}
-	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, UpdatesPerStep: 2, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
+	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, UpdateEvery: 10, UpdatesPerStep: 2, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
 	own := pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300, ActorRate: rate, CriticRate: rate, Decay: .01}
 	settings := neural.Settings{Hidden: []int{4}, Rate: rate, Decay: .01, InitScale: 1, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
 	value := ondevice.Value{Hidden: []int{4}, Rate: rate, Decay: .01, InitScale: 1, BatchSize: 16, Capacity: 300, UpdateEvery: 1, UpdatesPerStep: 2}
 	exploring := value
-	exploring.Epsilon = .1
+	seldom := settings
+	exploring.Epsilon, exploring.UpdateEvery, seldom.UpdateEvery = .1, 3, 3
 	for name, c := range map[string]struct {
 		host    envs.Algorithm
 		device  ondevice.Algorithm
 		problem envs.Problem
-		steps   int // more than a chunk and, but for one, not whole chunks
+		steps   int // more than a chunk, not whole chunks or blocks
 	}{
 		"linear":         {linear, ondevice.PGCR(linear), envs.Linear{Dim: 8}, 600},
 		"one layer":      {one, ondevice.PGCR(one), envs.Linear{Dim: 8}, 2000},
-		"two layers":     {two, ondevice.PGCR(two), envs.Mixed{Dim: 8}, 600},
+		"two layers":     {two, ondevice.PGCR(two), envs.Mixed{Dim: 8}, 1005},
 		"own sets":       {own, ondevice.PGCR(own), envs.Bernoulli{Dim: 8}, 2000},
-		"epsilon-greedy": {neural.EpsilonGreedy{Settings: settings, Epsilon: .1}, exploring, envs.Linear{Dim: 8}, 2000},
+		"epsilon-greedy": {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, exploring, envs.Linear{Dim: 8}, 2000},
 		"ties":           {neural.Greedy{Settings: settings}, value, few{envs.Linear{Dim: 2}}, 600},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +164,7 @@ func TestXLAUnsupported(t *testing.T) {
 		"have a state":             {pgcr.Config{}, envtest.Chain{}, 10},
 		"vary in size":             {pgcr.Config{}, varied{}, 10},
 		"depend on earlier":        {pgcr.Config{}, fatigue{}, 10},
-		"after every step only":    {pgcr.Config{UpdateEvery: 2}, envs.Linear{}, 10},
+		"51 steps between updates": {pgcr.Config{UpdateEvery: 51}, envs.Linear{}, 10},
 		"all 200 candidates would": {pgcr.Config{}, envs.Linear{Candidates: 200}, 10},
 		"the history of 1 runs":    {pgcr.Config{}, envs.Linear{}, 100_000_000},
 	} {

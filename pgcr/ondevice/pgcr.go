@@ -23,12 +23,12 @@ type agent struct {
 	actor, critic *pgcr.Parameters
 	streams       []agentStreams
 
-	uniform                        *input[float64] // [R]
-	actMask, updateMask            *input[float32] // [R, 1, H], and [U, R, 1, H] for U updates
+	uniform                        *input[float64] // [E, R], for the E steps before the U updates of a block
+	actMask, updateMask            *input[float32] // [E, R, 1, H] and [U, R, 1, H]
 	steps                          *input[int32]   // [U, R, B], the batch
 	places                         *input[int32]   // [U, R, B*M]: where its contexts stand in the history
 	sets                           *input[int32]   // [U, R, N, B*M], see pgcr.Batch; nil where N is 1
-	actKappa, updateKappa, updates *input[float32] // scalars, and updates [U]
+	actKappa, updateKappa, updates *input[float32] // [E], [U], [U]
 }
 
 // agentStreams are those of a pgcr.Agent.
@@ -48,9 +48,6 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64, backend compute.Backend) (p
 		return nil, err
 	}
 	c, runs := p.config, len(seeds)
-	if c.UpdateEvery > 1 {
-		return nil, Unsupported("updates after every step only")
-	}
 	network := pgcr.Network{Dim: spec.Dim, Hidden: c.Hidden}
 	p.actor = pgcr.NewParameters(network, c.InitScale, seeds, "pgcr/actor")
 	network.Bias = true
@@ -59,16 +56,18 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64, backend compute.Backend) (p
 		source := func(role string) *rand.Rand { return envs.NewRand(seed, "pgcr/"+role) }
 		p.streams = append(p.streams, agentStreams{source("act"), source("act-dropout"), source("replay"), source("update-dropout"), source("resample")})
 	}
-	units, u := append([]int{1}, c.Hidden...)[len(c.Hidden)], c.UpdatesPerStep
-	p.uniform = newInput[float64](runs)
-	p.actMask, p.updateMask = newInput[float32](runs, 1, units), newInput[float32](u, runs, 1, units)
+	units, e, u := append([]int{1}, c.Hidden...)[len(c.Hidden)], c.UpdateEvery, c.UpdatesPerStep
+	p.uniform = newInput[float64](e, runs)
+	p.actMask, p.updateMask = newInput[float32](e, runs, 1, units), newInput[float32](u, runs, 1, units)
 	p.steps, p.places = newInput[int32](u, runs, c.BatchSize), newInput[int32](u, runs, c.BatchSize*p.m)
 	if c.Resamples > 1 {
 		p.sets = newInput[int32](u, runs, c.Resamples, c.BatchSize*p.m)
 	}
-	p.actKappa, p.updateKappa, p.updates = newInput[float32](), newInput[float32](), newInput[float32](u)
+	p.actKappa, p.updateKappa, p.updates = newInput[float32](e), newInput[float32](u), newInput[float32](u)
 	return p, nil
 }
+
+func (p *agent) block() (every, updates int) { return p.config.UpdateEvery, p.config.UpdatesPerStep }
 
 func (p *agent) networks() []*pgcr.Parameters { return []*pgcr.Parameters{p.actor, p.critic} }
 
@@ -80,36 +79,33 @@ func (p *agent) inputs() []array {
 	return all
 }
 
-// draw draws for step k of a chunk, which is step t of steps, what an Agent draws.
-func (p *agent) draw(k, t, steps int) {
+// draw draws for step k of a chunk, which is step t of all, what an Agent draws.
+func (p *agent) draw(k, t int) {
 	c, runs := p.config, len(p.streams)
 	for r, s := range p.streams {
-		p.uniform.at(k)[r] = s.act.Float64()
-		drawMask(part(p.actMask.at(k), r, runs), c.Dropout, s.actMask)
-		for u := range c.UpdatesPerStep {
-			p.drawUpdate(k, u*runs+r, c.UpdatesPerStep*runs, r, t, steps)
-		}
+		p.uniform.step(k)[r] = s.act.Float64()
+		drawMask(part(p.actMask.step(k), r, runs), c.Dropout, s.actMask)
 	}
-	p.actKappa.at(k)[0], p.updateKappa.at(k)[0] = float32(c.Greed.At(int64(t))), float32(c.Greed.At(int64(t+1)))
-	for u := range p.updates.at(k) {
-		p.updates.at(k)[u] = float32(t*c.UpdatesPerStep + u + 1)
-	}
+	p.actKappa.step(k)[0] = float32(c.Greed.At(int64(t)))
 }
 
-// drawUpdate draws an update of run r, which is part i of the n = U*R of each input of updates.
-func (p *agent) drawUpdate(k, i, n, r, t, steps int) {
-	c, s, width := p.config, p.streams[r], p.config.BatchSize*p.m
-	drawMask(part(p.updateMask.at(k), i, n), c.Dropout, s.batchMask)
-	drawn, places := part(p.steps.at(k), i, n), part(p.places.at(k), i, n)
-	drawSteps(drawn, r*steps, t, c.Capacity, s.batch)
-	for j := range c.Resamples { // none of OwnSets
-		for place, from := range s.resample.Perm(width) {
-			if j == 0 { // the contexts are put together in this order
-				places[place] = drawn[from/p.m]*int32(p.m) + int32(from%p.m)
-				from = place
-			}
-			if p.sets != nil {
-				part(part(p.sets.at(k), i, n), j, c.Resamples)[place] = int32(r*width + from)
+func (p *agent) drawUpdate(k, u, t int) {
+	c, runs, width := p.config, len(p.streams), p.config.BatchSize*p.m
+	p.updateKappa.at(k)[u], p.updates.at(k)[u] = float32(c.Greed.At(int64(t+1))), float32(t/c.UpdateEvery*c.UpdatesPerStep+u+1)
+	for r, s := range p.streams {
+		i, n := u*runs+r, c.UpdatesPerStep*runs // its part of the inputs
+		drawMask(part(p.updateMask.at(k), i, n), c.Dropout, s.batchMask)
+		drawn, places := part(p.steps.at(k), i, n), part(p.places.at(k), i, n)
+		drawSteps(drawn, r, runs, t, c.Capacity, s.batch)
+		for j := range c.Resamples { // none of OwnSets
+			for place, from := range s.resample.Perm(width) {
+				if j == 0 { // the contexts are put together in this order
+					places[place] = drawn[from/p.m]*int32(p.m) + int32(from%p.m)
+					from = place
+				}
+				if p.sets != nil {
+					part(part(p.sets.at(k), i, n), j, c.Resamples)[place] = int32(r*width + from)
+				}
 			}
 		}
 	}
@@ -125,8 +121,8 @@ func drawMask(mask []float32, rate float64, rng *rand.Rand) {
 	}
 }
 
-func (p *agent) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
-	uniform, mask, kappa := in[0], in[1], in[5]
+func (p *agent) act(states []pgcr.State, contexts *Node, own func(i int) *Node) *Node {
+	uniform, mask, kappa := own(0), own(1), own(5)
 	scores := states[0].Forward(contexts, mask)
 	probabilities := ConvertDType(pgcr.Probabilities(scores, kappa), dtypes.Float64) // (13)
 	// The first candidate with which they sum to more than the uniform number.
@@ -134,24 +130,13 @@ func (p *agent) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
 	return MinScalar(ReduceSum(ConvertDType(below, dtypes.Int32), -1), float64(p.m-1))
 }
 
-func (p *agent) update(states []pgcr.State, h history, in []*Node) []pgcr.State {
-	for u := range p.config.UpdatesPerStep {
-		states = p.updateOnce(states, h, in, func(i int) *Node { return element(in[i], u) })
-	}
-	return states
-}
-
-// element is x[i].
-func element(x *Node, i int) *Node { return Squeeze(Slice(x, AxisElem(i)), 0) }
-
-// updateOnce makes one of the updates of a step, whose own inputs are those of drawUpdate.
-func (p *agent) updateOnce(states []pgcr.State, h history, in []*Node, own func(i int) *Node) []pgcr.State {
-	c, g := p.config, in[0].Graph()
-	mask, steps, places, kappa, updates := own(2), own(3), own(4), in[6], own(7)
+func (p *agent) update(states []pgcr.State, h history, own func(i int) *Node) []pgcr.State {
+	mask, steps, places, kappa, updates := own(2), own(3), own(4), own(6), own(7)
+	c, g := p.config, steps.Graph()
 	runs, b := steps.Shape().Dimensions[0], c.BatchSize
 	chosen := h.chosen(steps)
 	if c.Resamples == pgcr.OwnSets { // the chosen candidate stands first
-		action := InsertAxes(h.actions(steps), -1)
+		action := InsertAxes(take(h.action, steps), -1)
 		candidate := Iota(g, shapes.Make(dtypes.Int32, runs, b, p.m), -1)
 		first := Equal(candidate, ZerosLike(candidate))
 		candidate = Where(Equal(candidate, action), ZerosLike(candidate), candidate)
@@ -160,7 +145,7 @@ func (p *agent) updateOnce(states []pgcr.State, h history, in []*Node, own func(
 	}
 	n := max(c.Resamples, 1)
 	batch := pgcr.Batch{
-		Contexts: h.contexts(places), Chosen: h.contexts(chosen), Reward: h.rewards(chosen), Mask: mask,
+		Contexts: h.contexts(places), Chosen: h.contexts(chosen), Reward: take(h.reward, chosen), Mask: mask,
 		Sets: Reshape(Iota(g, shapes.Make(dtypes.Int32, runs*b*p.m), 0), runs, 1, b*p.m), Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, p.m)),
 		Ready: Ones(g, shapes.Make(dtypes.Float32, runs, b)), WeightedCritic: c.WeightedCritic, Decay: c.Decay,
 		Kappa: kappa, ActorRate: Scalar(g, dtypes.Float32, c.ActorRate), CriticRate: Scalar(g, dtypes.Float32, c.CriticRate), Updates: updates,

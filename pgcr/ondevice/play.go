@@ -45,6 +45,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 		return err
 	}
 	s := sizes{spec: problem.Spec(), runs: len(policySeeds), steps: steps}
+	s.every, s.updates = p.block()
 	if s.chunk, err = s.chunkSteps(p); err != nil {
 		return err
 	}
@@ -53,16 +54,13 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 	if err != nil {
 		return err
 	}
-	prog, err := newProgram(backend, p, s)
-	if err != nil {
-		return err
-	}
+	prog := newProgram(backend, p, w)
 	defer prog.free()
 	for done := 0; done < steps; done += s.chunk {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(s.chunk, steps-done)
+		n := min(s.chunk, (steps-done+s.every-1)/s.every*s.every) // what is beyond the last step is not recorded
 		actions, err := prog.play(done, n, w)
 		if reason := Unsupported(""); done > 0 && errors.As(err, &reason) {
 			err = fmt.Errorf("ondevice: after %d steps, too late for the host: %s", done, reason)
@@ -70,7 +68,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 		if err != nil {
 			return err
 		}
-		for k := range n {
+		for k := range min(n, steps-done) {
 			tr, regret := w.outcome(k, done+k, actions)
 			rec(done+k+1, tr, regret)
 		}
@@ -82,12 +80,14 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 type sizes struct {
 	spec               envs.Spec
 	runs, steps, chunk int
+	every, updates     int // of a block
 }
 
 const (
 	mostHistory = 1 << 30  // bytes of all runs; there are two of it when a chunk is added
 	mostInputs  = 64 << 20 // bytes of a chunk
 	mostChunk   = 500      // steps, after which progress is shown and an interrupt is seen
+	mostEvery   = 50       // steps between updates, each of which is compiled
 )
 
 // chunkSteps returns how many steps a chunk has, and makes room for its inputs. An Unsupported says why
@@ -97,18 +97,20 @@ func (s sizes) chunkSteps(p player) (chunk int, err error) {
 	switch history := s.runs * s.steps * m * d * 4; {
 	case s.spec.State > 0:
 		return 0, Unsupported("contexts have a state, which depends on what is chosen")
+	case s.every > mostEvery:
+		return 0, Unsupported(fmt.Sprintf("there are %d steps between updates", s.every))
 	case m > 100:
 		return 0, Unsupported(fmt.Sprintf("the rewards of all %d candidates would have to be drawn", m))
 	case history > mostHistory || s.runs*s.steps*m > math.MaxInt32:
 		return 0, Unsupported(fmt.Sprintf("the history of %d runs of %d steps has %d MiB", s.runs, s.steps, history>>20))
 	}
-	bytes := s.runs * m * (d + 1) * 4
+	bytes := s.every * s.runs * m * (d + 1) * 4 // of a block
 	for _, in := range p.inputs() {
 		bytes += in.bytes()
 	}
-	chunk = max(1, min(mostChunk, mostInputs/bytes, s.steps))
+	blocks := max(1, min(mostChunk/s.every, mostInputs/bytes, (s.steps+s.every-1)/s.every))
 	for _, in := range p.inputs() {
-		in.allocate(chunk)
+		in.allocate(blocks)
 	}
-	return chunk, nil
+	return blocks * s.every, nil
 }

@@ -18,24 +18,26 @@ import (
 
 // player is a live algorithm, whose graphs are parts of the loop.
 type player interface {
+	block() (every, updates int)  // E steps and U updates
 	networks() []*pgcr.Parameters // as they are at first
 	inputs() []array              // what draw draws
-	draw(k, t, steps int)         // for step k of a chunk, which is step t of steps, from 0 on
+	draw(k, t int)                // for step k of a chunk, which is step t of all, from 0 on
+	drawUpdate(k, u, t int)       // for update u of block k of a chunk, after step t
 
-	// act returns the actions, [R] int32, for contexts in columns, [R, D+1, M]; in has the inputs of
-	// the step.
-	act(states []pgcr.State, contexts *Node, in []*Node) *Node
-	// update returns the successors of the networks.
-	update(states []pgcr.State, h history, in []*Node) []pgcr.State
+	// act returns the actions, [R] int32, for contexts in columns, [R, D+1, M]. own(i) is what was
+	// drawn for the step into input i.
+	act(states []pgcr.State, contexts *Node, own func(i int) *Node) *Node
+	// update returns the successors of the networks; own(i) is what was drawn for the update.
+	update(states []pgcr.State, h history, own func(i int) *Node) []pgcr.State
 }
 
 // history is what has been on offer and what was chosen in T steps of R runs. Step t of run r is
-// r*T+t, and candidate i of a step stands at place step*M+i.
+// t*R+r, and candidate i of a step stands at place step*M+i.
 type history struct {
 	m        int
-	features *Node // [R*T*M, D+1]
-	reward   *Node // [R*T*M]
-	action   *Node // [R*T] int32
+	features *Node // [T*R*M, D+1]
+	reward   *Node // [T*R*M]
+	action   *Node // [T*R] int32
 }
 
 // take takes places from the leading axis of x: [places..., ...].
@@ -44,14 +46,8 @@ func take(x, places *Node) *Node { return Gather(x, InsertAxes(places, -1)) }
 // contexts returns those at places, [R, n], as columns, [R, D+1, n].
 func (h history) contexts(places *Node) *Node { return Transpose(take(h.features, places), 1, 2) }
 
-// rewards returns those at places, [R, n].
-func (h history) rewards(places *Node) *Node { return take(h.reward, places) }
-
-// actions returns those at steps, [R, n].
-func (h history) actions(steps *Node) *Node { return take(h.action, steps) }
-
 // chosen returns the places of the candidates that were chosen at steps, [R, n].
-func (h history) chosen(steps *Node) *Node { return Add(MulScalar(steps, h.m), h.actions(steps)) }
+func (h history) chosen(steps *Node) *Node { return Add(MulScalar(steps, h.m), take(h.action, steps)) }
 
 // program is the loop, and all that stays on the device from one chunk to the next.
 type program struct {
@@ -59,47 +55,52 @@ type program struct {
 	backend compute.Backend
 	player  player
 
-	loop, grow       *Exec
-	state            []*tensors.Tensor // of each network the weights, then both moments; the actions
-	features, reward *tensors.Tensor   // see history
+	loop, grow *Exec
+	state      []*tensors.Tensor // of each network the weights, then both moments; the actions
+	offers     []*tensors.Tensor // what the world draws, of all steps
 }
 
-func newProgram(backend compute.Backend, p player, s sizes) (*program, error) {
-	places := s.runs * s.steps * s.spec.Candidates
-	prog := &program{sizes: s, backend: backend, player: p,
-		features: tensors.FromShape(shapes.Make(dtypes.Float32, places, s.spec.Dim+1)),
-		reward:   tensors.FromShape(shapes.Make(dtypes.Float32, places)),
+func newProgram(backend compute.Backend, p player, w *world) *program {
+	prog := &program{sizes: w.sizes, backend: backend, player: p}
+	for _, in := range w.inputs() {
+		prog.offers = append(prog.offers, in.zeros(w.steps))
 	}
 	for _, network := range p.networks() {
 		prog.state = append(prog.state, network.Tensors()...)
 	}
-	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, s.runs*s.steps)))
-	var err, err2 error
-	prog.loop, err = NewExec(backend, prog.build)
-	prog.grow, err2 = NewExec(backend, prog.append)
-	return prog, errors.Join(err, err2)
+	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, w.steps, w.runs)))
+	prog.loop, prog.grow = MustNewExec(backend, prog.build), MustNewExec(backend, appended)
+	return prog
 }
 
-// append is the graph that writes the contexts, [R, K*M, D+1], and the rewards, [R, K*M], of a chunk
-// into the history from a place of each run on.
-func (p *program) append(features, reward, newFeatures, newReward, place *Node) (features2, reward2 *Node) {
-	zero := ZerosLike(place)
-	features2 = DynamicUpdateSlice(p.byRun(features), newFeatures, []*Node{zero, place, zero})
-	reward2 = DynamicUpdateSlice(p.byRun(reward), newReward, []*Node{zero, place})
-	return Reshape(features2, features.Shape().Dimensions...), Reshape(reward2, reward.Shape().Dimensions...)
+// appended is the graph that writes what was drawn in a chunk into that of all steps. Its inputs are
+// all, the chunk's, and the step where it begins.
+func appended(in []*Node) (all []*Node) {
+	n := len(in) / 2
+	for i, x := range in[:n] {
+		all = append(all, DynamicUpdateSlice(x, in[n+i], place(x, in[2*n])))
+	}
+	return all
 }
 
-// byRun splits the leading axis of an array of a history.
-func (p *program) byRun(x *Node) *Node {
+// place is that of element i of the leading axis of x.
+func place(x, i *Node) []*Node {
+	start := slices.Repeat([]*Node{ZerosLike(i)}, x.Rank())
+	start[0] = i
+	return start
+}
+
+// at is element i of the leading axis of x.
+func at(x, i *Node) *Node {
 	dims := x.Shape().Dimensions
-	return Reshape(x, append([]int{p.runs, dims[0] / p.runs}, dims[1:]...)...)
+	return Reshape(DynamicSlice(x, place(x, i), append([]int{1}, dims[1:]...)), dims[1:]...)
 }
 
 // build makes the graph of a chunk. Its inputs are the state, whose successor it returns, contexts
-// and rewards of the history, 0, the number of steps of the chunk, the number of steps before it, and
+// and rewards of all steps, 0, the number of blocks of the chunk, the number of steps before it, and
 // what the player draws.
 func (p *program) build(in []*Node) []*Node {
-	return loop(in, len(p.state)+2, p.step)[:len(p.state)]
+	return loop(in, len(p.state)+2, p.block)[:len(p.state)]
 }
 
 // loop replaces the values in by what step makes of them as long as in[k] is less than in[k+1].
@@ -121,90 +122,87 @@ func loop(in []*Node, k int, step func(in []*Node) []*Node) []*Node {
 	return While(more, body, in...)
 }
 
-// step is the body of the loop.
-func (p *program) step(in []*Node) (next []*Node) {
-	m, rest := p.spec.Candidates, in
+// block is the body of the loop: some steps, and the updates after them.
+func (p *program) block(in []*Node) (next []*Node) {
+	rest := in
 	var states []pgcr.State
 	for _, network := range p.player.networks() {
 		var s pgcr.State
 		s, rest = network.Nodes(rest)
 		states = append(states, s)
 	}
-	h := history{m, rest[1], rest[2], rest[0]}
-	k, before, chunk := rest[3], rest[5], rest[6:]
-	zero, t := ZerosLike(k), Add(before, k)
+	action, features, reward, k, before := rest[0], rest[1], rest[2], rest[3], rest[5]
 	var drawn []*Node
-	for _, all := range chunk {
-		dims := all.Shape().Dimensions
-		start := slices.Repeat([]*Node{zero}, len(dims))
-		start[0] = k
-		drawn = append(drawn, Reshape(DynamicSlice(all, start, append([]int{1}, dims[1:]...)), dims[1:]...))
+	for _, all := range rest[6:] {
+		drawn = append(drawn, at(all, k))
 	}
-
-	contexts := DynamicSlice(p.byRun(h.features), []*Node{zero, MulScalar(t, m), zero}, []int{p.runs, m, p.spec.Dim + 1})
-	actions := p.player.act(states, Transpose(contexts, 1, 2), drawn)
-	kept := DynamicUpdateSlice(p.byRun(h.action), InsertAxes(actions, -1), []*Node{zero, t})
-	h.action = Reshape(kept, p.runs*p.steps)
-
-	for _, s := range p.player.update(states, h, drawn) {
+	for e := range p.every {
+		t := AddScalar(Add(before, MulScalar(k, p.every)), e)
+		chosen := p.player.act(states, Transpose(at(features, t), 1, 2), elements(drawn, e))
+		action = DynamicUpdateSlice(action, InsertAxes(chosen, 0), place(action, t))
+	}
+	h := history{p.spec.Candidates, Reshape(features, -1, p.spec.Dim+1), Reshape(reward, -1), Reshape(action, -1)}
+	for u := range p.updates {
+		states = p.player.update(states, h, elements(drawn, u))
+	}
+	for _, s := range states {
 		next = append(next, s.Params, s.M, s.V)
 	}
-	next = append(next, h.action, h.features, h.reward, AddScalar(k, 1))
+	next = append(next, action, features, reward, AddScalar(k, 1))
 	return append(next, in[len(next):]...)
 }
 
-// play draws and plays n steps after the first done and returns the actions of all steps, [R, T].
+// elements returns element j of the leading axis of an input.
+func elements(in []*Node, j int) func(i int) *Node {
+	return func(i int) *Node { return Squeeze(Slice(in[i], AxisElem(j)), 0) }
+}
+
+// play draws and plays n steps, whole blocks, after the first done and returns the actions of all
+// steps, [T, R].
 func (p *program) play(done, n int, w *world) (actions []int32, err error) {
-	if err := w.draw(n); err != nil {
+	for k := range n {
+		if err := w.draw(k); err != nil {
+			return nil, err
+		}
+		p.player.draw(k, done+k)
+		for u := 0; (k+1)%p.every == 0 && u < p.updates; u++ {
+			p.player.drawUpdate(k/p.every, u, done+k)
+		}
+	}
+	if err := p.extend(done, w); err != nil {
 		return nil, err
 	}
-	for k := range n {
-		p.player.draw(k, done+k, p.steps)
+	var fresh []*tensors.Tensor
+	for _, number := range []int{0, n / p.every, done} {
+		fresh = append(fresh, tensors.FromScalar(int32(number)))
 	}
-	if actions, err = p.run(done, n, w); err != nil {
+	for _, in := range p.player.inputs() {
+		fresh = append(fresh, in.tensor())
+	}
+	if p.state, err = p.call(p.loop, p.state, p.offers, fresh...); err != nil {
+		return nil, err
+	}
+	if actions, err = tensors.CopyFlatData[int32](p.state[len(p.state)-1]); err != nil {
 		return nil, err
 	}
 	return actions, cmp.Or(p.finite(done+n), w.verify(n, done, actions))
 }
 
-// run plays n steps after the first done and returns the actions of all steps, [R, T].
-func (p *program) run(done, n int, w *world) ([]int32, error) {
-	number := func(i int) *tensors.Tensor { return tensors.FromScalar(int32(i)) }
-	if err := p.extend(done, w); err != nil {
-		return nil, err
-	}
-	fresh := []*tensors.Tensor{number(0), number(n), number(done)}
-	for _, in := range p.player.inputs() {
-		fresh = append(fresh, in.tensor())
-	}
-	var err error
-	if p.state, err = p.call(p.loop, p.state, []*tensors.Tensor{p.features, p.reward}, fresh...); err != nil {
-		return nil, err
-	}
-	return tensors.CopyFlatData[int32](p.state[len(p.state)-1])
-}
-
-// extend adds the contexts and rewards of a chunk to the history: where host and device share memory
-// in place, else by a program of the device, which copies the history.
-func (p *program) extend(done int, w *world) error {
-	if !p.backend.HasSharedBuffers() {
-		contexts, rewards := w.tensors()
-		place := tensors.FromScalar(int32(done * p.spec.Candidates))
-		results, err := p.call(p.grow, []*tensors.Tensor{p.features, p.reward}, nil, contexts, rewards, place)
-		if err == nil {
-			p.features, p.reward = results[0], results[1]
+// extend adds what was drawn in a chunk to that of all steps: where host and device share memory in
+// place, else by a program of the device, which copies all.
+func (p *program) extend(done int, w *world) (err error) {
+	var chunk []*tensors.Tensor
+	for i, in := range w.inputs() {
+		if p.backend.HasSharedBuffers() {
+			err = errors.Join(err, in.write(p.offers[i], done))
+		} else {
+			chunk = append(chunk, in.tensor())
 		}
-		return err
 	}
-	write := func(t *tensors.Tensor, chunk []float32) error {
-		return tensors.MutableFlatData(t, func(flat []float32) {
-			for r := range p.runs {
-				fresh := part(chunk, r, p.runs)
-				copy(part(flat, r, p.runs)[done/p.chunk*len(fresh):], fresh)
-			}
-		})
+	if chunk != nil {
+		p.offers, err = p.call(p.grow, p.offers, nil, append(chunk, tensors.FromScalar(int32(done)))...)
 	}
-	return errors.Join(write(p.features, w.contexts), write(p.reward, w.rewards))
+	return err
 }
 
 // call runs a graph. The first arguments are used up, the last are freed.
@@ -229,7 +227,7 @@ func (p *program) call(exec *Exec, used, kept []*tensors.Tensor, fresh ...*tenso
 
 // free frees the programs and what is on the device, which may be gigabytes.
 func (p *program) free() {
-	for _, t := range append(p.state, p.features, p.reward) {
+	for _, t := range append(p.state, p.offers...) {
 		t.FinalizeAll() // an error is one of a chunk that has failed
 	}
 	p.loop.Finalize()

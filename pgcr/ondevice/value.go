@@ -29,17 +29,14 @@ type value struct {
 	network *pgcr.Parameters
 	streams []struct{ act, batch *rand.Rand }
 
-	explored *input[int32]   // [R]; the candidate that is chosen at random, or -1
-	tie      *input[int32]   // [R, M]; which of 1, 2, ... M equally good candidates is chosen
-	steps    *input[int32]   // [U, R, B], for U updates
+	explored *input[int32]   // [E, R], for the E steps before the U updates of a block; the candidate that is chosen at random, or -1
+	tie      *input[int32]   // [E, R, M]; which of 1, 2, ... M equally good candidates is chosen
+	steps    *input[int32]   // [U, R, B]
 	updates  *input[float32] // [U]
 }
 
 func (a Value) player(spec envs.Spec, seeds []uint64, _ compute.Backend) (player, error) {
-	if a.UpdateEvery != 1 {
-		return nil, Unsupported("updates after every step only")
-	}
-	p := &value{Value: a, runs: len(seeds), explored: newInput[int32](len(seeds)), tie: newInput[int32](len(seeds), spec.Candidates),
+	p := &value{Value: a, runs: len(seeds), explored: newInput[int32](a.UpdateEvery, len(seeds)), tie: newInput[int32](a.UpdateEvery, len(seeds), spec.Candidates),
 		steps: newInput[int32](a.UpdatesPerStep, len(seeds), a.BatchSize), updates: newInput[float32](a.UpdatesPerStep)}
 	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}, a.InitScale, seeds, "neural/value")
 	for _, seed := range seeds {
@@ -48,15 +45,17 @@ func (a Value) player(spec envs.Spec, seeds []uint64, _ compute.Backend) (player
 	return p, nil
 }
 
+func (p *value) block() (every, updates int) { return p.UpdateEvery, p.UpdatesPerStep }
+
 func (p *value) networks() []*pgcr.Parameters { return []*pgcr.Parameters{p.network} }
 
 func (p *value) inputs() []array { return []array{p.explored, p.tie, p.steps, p.updates} }
 
 // draw draws what a neural.Policy draws at step t. How many candidates are equally good is known on
 // the device alone, so the draw among them is made for every number of them.
-func (p *value) draw(k, t, steps int) {
+func (p *value) draw(k, t int) {
 	for r, s := range p.streams {
-		explored, ties := &p.explored.at(k)[r], part(p.tie.at(k), r, p.runs)
+		explored, ties := &p.explored.step(k)[r], part(p.tie.step(k), r, p.runs)
 		if *explored = -1; p.Epsilon > 0 && s.act.Float64() < p.Epsilon {
 			*explored = int32(s.act.IntN(len(ties)))
 		} else {
@@ -66,12 +65,13 @@ func (p *value) draw(k, t, steps int) {
 				ties[i] = int32(rand.New(&source).IntN(i + 1))
 			}
 		}
-		for u := range p.UpdatesPerStep {
-			drawSteps(part(part(p.steps.at(k), u, p.UpdatesPerStep), r, p.runs), r*steps, t, p.Capacity, s.batch)
-		}
 	}
-	for u := range p.updates.at(k) {
-		p.updates.at(k)[u] = float32(t*p.UpdatesPerStep + u + 1)
+}
+
+func (p *value) drawUpdate(k, u, t int) {
+	p.updates.at(k)[u] = float32(t/p.UpdateEvery*p.UpdatesPerStep + u + 1)
+	for r, s := range p.streams {
+		drawSteps(part(part(p.steps.at(k), u, p.UpdatesPerStep), r, p.runs), r, p.runs, t, p.Capacity, s.batch)
 	}
 }
 
@@ -85,8 +85,8 @@ func (a *again) Uint64() uint64 {
 	return now
 }
 
-func (p *value) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
-	explored, ties := in[0], in[1]
+func (p *value) act(states []pgcr.State, contexts *Node, own func(i int) *Node) *Node {
+	explored, ties := own(0), own(1)
 	values := states[0].Forward(contexts, nil)
 	best := ConvertDType(Equal(values, ReduceAndKeep(values, ReduceMax, -1)), dtypes.Int32)
 	// The candidate before which as many of the best stand as the draw for their number says.
@@ -100,14 +100,11 @@ func (p *value) act(states []pgcr.State, contexts *Node, in []*Node) *Node {
 	return Where(GreaterOrEqual(explored, ZerosLike(explored)), explored, greedy)
 }
 
-func (p *value) update(states []pgcr.State, h history, in []*Node) []pgcr.State {
-	g, s := in[0].Graph(), states[0]
-	for u := range p.UpdatesPerStep {
-		steps, updates := element(in[2], u), element(in[3], u)
-		chosen, ready := h.chosen(steps), Ones(g, shapes.Make(dtypes.Float32, steps.Shape().Dimensions...))
-		values := s.Forward(h.contexts(chosen), nil)
-		loss := pgcr.CriticLoss(ready, h.rewards(chosen), values) // (17)
-		s, _ = s.Descend(loss, pgcr.Decayed(Scalar(g, dtypes.Float32, p.Rate), p.Decay, updates), updates, ready)
-	}
-	return []pgcr.State{s}
+func (p *value) update(states []pgcr.State, h history, own func(i int) *Node) []pgcr.State {
+	steps, updates := own(2), own(3)
+	chosen, ready := h.chosen(steps), Ones(steps.Graph(), shapes.Make(dtypes.Float32, steps.Shape().Dimensions...))
+	loss := pgcr.CriticLoss(ready, take(h.reward, chosen), states[0].Forward(h.contexts(chosen), nil)) // (17)
+	rate := pgcr.Decayed(Scalar(steps.Graph(), dtypes.Float32, p.Rate), p.Decay, updates)
+	successor, _ := states[0].Descend(loss, rate, updates, ready)
+	return []pgcr.State{successor}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
 	"github.com/contextrec/contextrec/envs"
 )
 
@@ -19,8 +17,8 @@ type world struct {
 	actions [][]int // of each
 	played  envs.Environment
 
-	contexts, rewards []float32   // [R, K*M, D+1] and [R, K*M]
-	regret            [][]float64 // [K] of [R*M], of each candidate; nil where there is no Oracle
+	contexts, rewards *input[float32] // [R, M, D+1] and [R, M]
+	regret            [][]float64     // [K] of [R*M], of each candidate; nil where there is no Oracle
 }
 
 func newWorld(problem envs.Problem, seeds []uint64, s sizes) (*world, error) {
@@ -39,8 +37,10 @@ func newWorld(problem envs.Problem, seeds []uint64, s sizes) (*world, error) {
 	if w.played.Observe().Session != nil {
 		return nil, Unsupported("the problem has sessions, whose contexts depend on what is chosen")
 	}
-	places := s.runs * s.chunk * s.spec.Candidates
-	w.contexts, w.rewards = make([]float32, places*(s.spec.Dim+1)), make([]float32, places)
+	w.contexts, w.rewards = newInput[float32](s.runs, s.spec.Candidates, s.spec.Dim+1), newInput[float32](s.runs, s.spec.Candidates)
+	for _, in := range w.inputs() {
+		in.allocate(s.chunk)
+	}
 	if _, ok := w.copies[0].(envs.Oracle); ok {
 		for range s.chunk {
 			w.regret = append(w.regret, make([]float64, s.runs*s.spec.Candidates))
@@ -49,17 +49,11 @@ func newWorld(problem envs.Problem, seeds []uint64, s sizes) (*world, error) {
 	return w, nil
 }
 
-// draw draws n steps.
-func (w *world) draw(n int) error {
-	for k := range n {
-		if err := w.step(k); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// inputs are what is drawn, as history has it.
+func (w *world) inputs() []array { return []array{w.contexts, w.rewards} }
 
-func (w *world) step(k int) error {
+// draw draws step k of a chunk.
+func (w *world) draw(k int) error {
 	m, d := w.spec.Candidates, w.spec.Dim
 	obs := w.copies[0].Observe()
 	if err := obs.Finite(); err != nil {
@@ -69,9 +63,8 @@ func (w *world) step(k int) error {
 		return Unsupported("candidate sets vary in size")
 	}
 	for r := range w.runs {
-		rows := part(part(w.contexts, r, w.runs), k, w.chunk)
 		for i := range m {
-			row := part(rows, i, m)
+			row := part(w.contexts.at(k), r*m+i, w.runs*m)
 			copy(row, obs.Context(r, i))
 			row[d] = 1 // carries the bias of the first layer
 		}
@@ -96,7 +89,7 @@ func (w *world) step(k int) error {
 			if reward-reward != 0 {
 				return &envs.RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v", i, reward)}
 			}
-			part(part(w.rewards, r, w.runs), k, w.chunk)[i] = reward
+			part(w.rewards.at(k), r, w.runs)[i] = reward
 		}
 	}
 	return nil
@@ -105,6 +98,7 @@ func (w *world) step(k int) error {
 // verify makes the decisions of n steps after the first done, and returns an Unsupported where other
 // contexts or rewards come of them than were drawn.
 func (w *world) verify(n, done int, all []int32) error {
+	m := w.spec.Candidates
 	for k := range n {
 		obs := w.played.Observe()
 		tr, _ := w.outcome(k, done+k, all)
@@ -114,9 +108,8 @@ func (w *world) verify(n, done int, all []int32) error {
 		}
 		same := slices.Equal(out.Reward, tr.Reward)
 		for r := range w.runs {
-			rows := part(part(w.contexts, r, w.runs), k, w.chunk)
-			for i := range w.spec.Candidates {
-				same = same && slices.Equal(obs.Context(r, i), part(rows, i, w.spec.Candidates)[:w.spec.Dim])
+			for i := range m {
+				same = same && slices.Equal(obs.Context(r, i), part(w.contexts.at(k), r*m+i, w.runs*m)[:w.spec.Dim])
 			}
 		}
 		if !same {
@@ -126,20 +119,14 @@ func (w *world) verify(n, done int, all []int32) error {
 	return nil
 }
 
-// tensors are the contexts and rewards of the chunk.
-func (w *world) tensors() (contexts, rewards *tensors.Tensor) {
-	places := w.chunk * w.spec.Candidates
-	return tensors.FromFlatDataAndDimensions(w.contexts, w.runs, places, w.spec.Dim+1), tensors.FromFlatDataAndDimensions(w.rewards, w.runs, places)
-}
-
 // outcome is what step k of the chunk came to, whose actions stand at step t of all.
 func (w *world) outcome(k, t int, all []int32) (tr envs.Transition, regret []float64) {
 	m := w.spec.Candidates
 	tr.Runs, tr.Candidates, tr.Dim = w.runs, m, w.spec.Dim
 	for r := range w.runs {
-		action := int(all[r*w.steps+t])
+		action := int(all[t*w.runs+r])
 		tr.Actions = append(tr.Actions, action)
-		tr.Reward = append(tr.Reward, part(part(w.rewards, r, w.runs), k, w.chunk)[action])
+		tr.Reward = append(tr.Reward, part(w.rewards.at(k), r, w.runs)[action])
 		if w.regret != nil {
 			regret = append(regret, w.regret[k][r*m+action])
 		}
