@@ -23,13 +23,11 @@ const (
 )
 
 type kernel struct {
-	cmd       *exec.Cmd
-	dir       string       // all files that the kernel leaves are in here
-	log       bytes.Buffer // may be read when the kernel has ended
-	ended     chan struct{}
-	client    *client         // nil until it is connected
-	connected context.Context // ended by cancel
-	cancel    context.CancelFunc
+	cmd    *exec.Cmd
+	dir    string       // all files that the kernel leaves are in here
+	log    bytes.Buffer // may be read when the kernel has ended
+	ended  chan struct{}
+	client *client // nil until it is connected
 }
 
 // startKernel starts a kernel with dir as the working directory of its cells,
@@ -41,7 +39,6 @@ func startKernel(ctx context.Context, dir string) (*kernel, error) {
 	}
 	prefix, file := filepath.Join(tmp, "k"), filepath.Join(tmp, "kernel.json")
 	k := &kernel{dir: tmp, ended: make(chan struct{}), cmd: exec.Command("gonb", "--kernel", file, "-raw_error")}
-	k.connected, k.cancel = context.WithCancel(context.Background())
 	k.cmd.Dir = dir
 	k.cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "PWD="+dir)
 	k.cmd.Stdout, k.cmd.Stderr = &k.log, &k.log
@@ -73,8 +70,7 @@ func startKernel(ctx context.Context, dir string) (*kernel, error) {
 }
 
 // connect waits for the kernel's sockets, dials them, and asks until the answer
-// comes through both channels: what is published before the subscription has
-// arrived is lost. The connection lasts longer than ctx, to ask for a shutdown.
+// comes through both channels: what is published before the subscription is lost.
 func (k *kernel) connect(ctx context.Context, prefix string) error {
 	deadline := time.After(startTimeout)
 	var received chan message
@@ -85,7 +81,7 @@ func (k *kernel) connect(ctx context.Context, prefix string) error {
 				continue
 			}
 			if k.client == nil {
-				client, err := dial(k.connected, prefix)
+				client, err := dial(prefix)
 				if err != nil {
 					return fmt.Errorf("connecting to the kernel: %w", err)
 				}
@@ -117,7 +113,6 @@ func (k *kernel) stop() {
 	}
 	syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
 	<-k.ended
-	k.cancel()
 	os.RemoveAll(k.dir)
 }
 
@@ -127,17 +122,13 @@ func (k *kernel) died(when string) error {
 	return fmt.Errorf("the kernel died %s (%v)\n%s", when, k.cmd.ProcessState, log[max(0, len(log)-4<<10):])
 }
 
-// execute runs one cell. The reason is empty when the cell was good; the error
-// is of the connection, not of the cell, or ctx's. Timeout 0 is none.
+// execute runs one cell. The reason is empty when it was good; an error is the connection's or ctx's.
 func (k *kernel) execute(ctx context.Context, source string, timeout time.Duration, o *outputs) (reason string, err error) {
 	id, err := k.client.request(k.client.shell, "execute_request", object{"code": source, "silent": false, "store_history": true, "allow_stdin": false})
 	if err != nil {
 		return "", fmt.Errorf("sending the cell to the kernel: %w", err)
 	}
-	var limit, grace <-chan time.Time
-	if timeout > 0 {
-		limit = time.After(timeout)
-	}
+	limit, grace := time.After(timeout), make(<-chan time.Time)
 	stop := func(why string) {
 		reason, grace = why, time.After(interruptGrace)
 		k.client.request(k.client.control, "interrupt_request", object{})
@@ -184,8 +175,8 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 }
 
 // run executes the code cells in order in a new kernel, and puts the outputs into the notebook in
-// place of those that are there. It stops at the first cell that fails, with an errCell, as the
-// program's documentation says. When it returns, the kernel and what its cells have started are gone.
+// place of those that are there. It stops at the first cell that fails, with an errCell. When it
+// returns, the kernel and what its cells have started are gone.
 func run(ctx context.Context, n object, path string, timeout time.Duration) error {
 	code := prepare(n)
 	k, err := startKernel(ctx, filepath.Dir(path))

@@ -5,8 +5,9 @@
 //
 // The notebook's folder is the working directory of its cells. Without -o the notebook itself is
 // replaced. It is written also when a cell fails, with the error in it, and left alone when the run
-// is interrupted. Gonb, goimports and go are looked for beside nbrun and on PATH. The exit status
-// is 1 when a cell fails, 130 when it was interrupted.
+// is interrupted. Gonb, goimports and go are looked for beside nbrun and on PATH. CONTEXTREC is, if
+// unset, nbrun's own clone for a notebook in no module. The exit status is 1 when a cell fails, 130
+// when it was interrupted.
 //
 // It talks to the kernel by the Jupyter wire protocol
 // (https://jupyter-client.readthedocs.io/en/stable/messaging.html). A cell fails that does not
@@ -20,23 +21,24 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
 
 func main() {
-	// A write to a broken pipe does not end this program: it has a kernel to end.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	defer stop()
+	ctx := untilSignal()
 	out := flag.String("o", "", "write the executed notebook to this `file`")
-	timeout := flag.Duration("timeout", time.Hour, "the longest that one cell may take, 0: no limit")
+	timeout := flag.Duration("timeout", time.Hour, "the longest that one cell may take")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: nbrun [-o out.ipynb] [-timeout 1h] notebook.ipynb")
@@ -44,7 +46,7 @@ func main() {
 	}
 	err := nbrun(ctx, flag.Arg(0), *out, *timeout)
 	if ctx.Err() != nil {
-		fmt.Fprintln(os.Stderr, "interrupted, nothing is written")
+		fmt.Fprintln(os.Stderr, "interrupted: nothing is written, the notebook begins again at its first cell")
 		os.Exit(130)
 	}
 	if err != nil {
@@ -53,28 +55,43 @@ func main() {
 	}
 }
 
+// untilSignal ends with a signal. A broken pipe, such as the socket of a kernel that has died, ends
+// neither it nor this program, which has a kernel to end.
+func untilSignal() context.Context {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return ctx
+}
+
 // nbrun executes the notebook in and writes it to out; "" stands for in itself.
 func nbrun(ctx context.Context, in, out string, timeout time.Duration) error {
 	in, err := filepath.Abs(in)
 	if err != nil {
 		return err
 	}
-	if out == "" {
-		out = in
-	}
 	n, err := readNotebook(in)
 	if err != nil {
 		return err
 	}
 	if self, err := os.Executable(); err == nil {
-		os.Setenv("PATH", filepath.Dir(self)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		bin := filepath.Dir(self)
+		os.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		if os.Getenv("CONTEXTREC") == "" && moduleOf(filepath.Dir(in)) == os.DevNull {
+			os.Setenv("CONTEXTREC", filepath.Dir(moduleOf(bin)))
+		}
 	}
 	err = run(ctx, n, in, timeout)
 	if err == nil || errors.Is(err, errCell) {
-		err = errors.Join(err, writeNotebook(out, n))
+		err = errors.Join(err, writeNotebook(cmp.Or(out, in), n))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(in), err)
 	}
 	return nil
+}
+
+// moduleOf is the go.mod of the module that a folder is in, or the null device.
+func moduleOf(folder string) string {
+	out, _ := exec.Command("go", "-C", folder, "env", "GOMOD").Output() // without go there is no kernel either
+	return strings.TrimSpace(string(out))
 }

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -163,13 +165,15 @@ func execute(t *testing.T, timeout time.Duration, cells ...string) (string, erro
 
 func TestFailingCells(t *testing.T) {
 	for cell, want := range map[string]string{
-		"%%\nx := 1":                         "declared and not used: x",
-		"%%\npanic(\"no luck\")":             "no luck",
-		"%%\nos.Exit(3)":                     "exit status 3",
-		"!exit 7":                            "exit status 7",
-		"%nosuchcommand":                     "nosuchcommand",
-		"%%\n//line f.go:9\nfmt.Println(1)":  "the kernel died",
-		"%%\nfor { fmt.Println(\"a line\")}": "1 MiB",
+		"%%\nx := 1":                                  "declared and not used: x",
+		"%%\npanic(\"no luck\")":                      "no luck",
+		"%%\nos.Exit(3)":                              "exit status 3",
+		"!exit 7":                                     "exit status 7",
+		"%nosuchcommand":                              "nosuchcommand",
+		"%%\n//line f.go:9\nfmt.Println(1)":           "the kernel died",
+		"%%\nfor { fmt.Println(\"a line\")}":          "1 MiB",
+		"%%\nfor { println(\"a line\") }":             "a line",
+		"%%\nfmt.Print(strings.Repeat(\"x\", 1<<23))": strings.Repeat("x", 1<<12),
 	} {
 		file, err := execute(t, time.Hour, "%%\nprintln(1)", cell, "%%\nfmt.Println(\"never\")")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "cell 2 of 3") {
@@ -220,6 +224,37 @@ func TestTooMuchOutput(t *testing.T) {
 		if stored, _ := json.Marshal(o.list()); tooMuch == "" || len(stored) > 1<<20 {
 			t.Errorf("%s: %q, %d bytes are stored", kind, tooMuch, len(stored))
 		}
+	}
+}
+
+// A broken pipe, such as the socket of a kernel that died, is no interrupt.
+func TestBrokenPipe(t *testing.T) {
+	ctx := untilSignal()
+	defer signal.Reset()
+	for _, s := range []syscall.Signal{syscall.SIGPIPE, syscall.SIGTERM} {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !strings.HasPrefix(err.Error(), "terminated") {
+		t.Errorf("it has ended by %v", err)
+	}
+}
+
+// A notebook in no module finds that of the program, and one in a module its own.
+func TestModuleOf(t *testing.T) {
+	root := t.TempDir()
+	inside := filepath.Join(root, "a module", "notebooks", ".bin")
+	err := os.MkdirAll(inside, 0o777)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, "a module", "go.mod"), nil, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in, out := moduleOf(inside), moduleOf(root); in != filepath.Join(root, "a module", "go.mod") || out != os.DevNull {
+		t.Errorf("it is %q inside and %q outside", in, out)
 	}
 }
 

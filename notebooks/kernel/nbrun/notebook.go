@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -86,6 +85,3 @@ func text(v any) string {
 	}
 	return whole
 }
-
-// lines splits a text after each newline, as the file holds it.
-func lines(s string) []string { return slices.Collect(strings.Lines(s)) }

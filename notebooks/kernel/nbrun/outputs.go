@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -84,7 +85,7 @@ func stored(data object) object {
 	kept := object{}
 	for mime, v := range data {
 		if s, ok := v.(string); ok && s != "" && (strings.HasPrefix(mime, "text/") || mime == "image/svg+xml") {
-			kept[mime] = lines(s)
+			kept[mime] = slices.Collect(strings.Lines(s))
 		} else if v != "" {
 			kept[mime] = v
 		}
@@ -100,7 +101,7 @@ func (o *outputs) list() []any {
 	all := []any{}
 	for i, name := range []string{"stdout", "stderr"} {
 		if text := []string{o.stdout.String(), o.stderr.String()}[i]; text != "" {
-			all = append(all, object{"output_type": "stream", "name": name, "text": lines(text)})
+			all = append(all, object{"output_type": "stream", "name": name, "text": slices.Collect(strings.Lines(text))})
 		}
 	}
 	for _, out := range o.rich {

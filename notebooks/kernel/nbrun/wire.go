@@ -35,9 +35,9 @@ type message struct {
 	Content json.RawMessage
 }
 
-// dial connects to a kernel that listens. The connection ends with ctx.
-func dial(ctx context.Context, prefix string) (*client, error) {
-	quiet := zmq4.WithLogger(log.New(io.Discard, "", 0)) // the library logs the kernel's end
+// dial connects to a kernel that listens. The connection lasts as long as this program.
+func dial(prefix string) (*client, error) {
+	ctx, quiet := context.Background(), zmq4.WithLogger(log.New(io.Discard, "", 0)) // the library logs the kernel's end
 	c := &client{
 		session: rand.Text(), received: make(chan message),
 		shell: zmq4.NewDealer(ctx, quiet), control: zmq4.NewDealer(ctx, quiet), sub: zmq4.NewSub(ctx, quiet),
@@ -47,12 +47,12 @@ func dial(ctx context.Context, prefix string) (*client, error) {
 		c.control.Dial("ipc://"+socket(prefix, controlPort)),
 		c.sub.Dial("ipc://"+socket(prefix, iopubPort)),
 		c.sub.SetOption(zmq4.OptionSubscribe, ""))
-	go c.receive(ctx, c.shell)
-	go c.receive(ctx, c.sub)
+	go c.receive(c.shell)
+	go c.receive(c.sub)
 	return c, err
 }
 
-func (c *client) receive(ctx context.Context, s zmq4.Socket) {
+func (c *client) receive(s zmq4.Socket) {
 	for {
 		raw, err := s.Recv()
 		if err != nil {
@@ -67,16 +67,11 @@ func (c *client) receive(ctx context.Context, s zmq4.Socket) {
 			continue
 		}
 		m.Content = frames[5]
-		select {
-		case c.received <- m:
-		case <-ctx.Done():
-			return
-		}
+		c.received <- m
 	}
 }
 
-// delimiter stands between the routing frames and the message: signature,
-// header, parent header, metadata, content.
+// delimiter stands before the message: signature, header, parent header, metadata, content.
 const delimiter = "<IDS|MSG>"
 
 // request sends a request and returns its id, by which answers name it.
