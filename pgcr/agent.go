@@ -126,8 +126,7 @@ func (a *Agent) drawMasks(source func(streams) *rand.PCG) *tensors.Tensor {
 	return tensor(masks, a.Runs(), 1, len(masks)/a.Runs())
 }
 
-// drawMask writes a mask: each factor is 0 with probability rate, else 1/(1-rate). At rate 0 it draws
-// nothing.
+// drawMask draws a mask: each factor is 0 with probability rate, else 1/(1-rate). Rate 0 draws nothing.
 func drawMask(mask []float32, rate float64, rng *rand.Rand) {
 	keep := float32(1 / (1 - rate))
 	for i := range mask {

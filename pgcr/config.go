@@ -44,8 +44,7 @@ func Paper() Config {
 	return Config{Hidden: []int{10}, ActorRate: 0.01, CriticRate: 0.01, InitScale: 1, BatchSize: 64, UpdatesPerStep: 1, WeightedCritic: true}
 }
 
-// OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets are those that were
-// on offer.
+// OwnSets is the Resamples of vanilla policy gradient, (28) and (29): the sets that were on offer.
 const OwnSets = -1
 
 func (c Config) withDefaults() Config {
@@ -60,24 +59,26 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// MarshalJSON writes the settings with the defaults filled in, so that a recorded declaration says
-// what was run.
+// MarshalJSON writes the settings with the defaults filled in: what is run.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	return json.Marshal(plain(c.withDefaults()))
 }
 
-// Validate returns an error that names the first bad setting and its value. Defaults are not filled
-// in.
+// Validate returns an error that names the first bad setting. Defaults are not filled in.
 func (c Config) Validate() error {
 	g, layers := c.Greed, len(c.Hidden) <= 16 && !slices.ContainsFunc(c.Hidden, func(units int) bool { return units < 1 || units > 1<<16 })
+	weights := 0 // beside those of the features; a run keeps six float32 of each
+	for _, dims := range (Network{Hidden: c.Hidden}).Shapes(1) {
+		weights += dims[1] * dims[2]
+	}
 	for _, s := range []struct {
 		field string
 		value any
 		ok    bool
 		want  string
 	}{
-		{"Hidden", c.Hidden, layers, "at most 16 layers of 1 to 65536 units"},
+		{"Hidden", c.Hidden, layers && weights <= 1<<24, "at most 16 layers of 1 to 65536 units, with at most 16777216 weights"},
 		{"ActorRate", c.ActorRate, c.ActorRate > 0 && c.ActorRate <= 10, "a learning rate in (0, 10]"},
 		{"CriticRate", c.CriticRate, c.CriticRate > 0 && c.CriticRate <= 10, "a learning rate in (0, 10]"},
 		{"Decay", c.Decay, c.Decay >= 0 && c.Decay <= 1000, "0 to 1000"},

@@ -15,9 +15,9 @@
 //
 // Code can change while the name of a result's file stays. So Run plays the first 100 steps of one
 // run of each stored result again, and 10,000 steps of the problem alone ([Result].Check). A
-// difference beyond another processor's rounding makes the experiment stale: the files of all entries
-// get names that end in ".old", and all are played again. What changes later than that, or than 20
-// steps where another backend has played, is not noticed: [Options].Fresh plays all again.
+// difference beyond another processor's rounding makes the experiment stale: all entries are played
+// again, and until an entry is there, its former file is kept with ".old" behind its name. What changes
+// later, or than 20 steps where another backend played, is not noticed: [Options].Fresh plays all again.
 //
 // After Ctrl-C or kill -9 the next Run goes on from the stacks (runs that are played together) that
 // are finished. Machines share an experiment by a folder and [Options].Shard: the one that finds the

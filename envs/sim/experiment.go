@@ -74,7 +74,9 @@ func (e Experiment) Validate() error {
 		}
 		names[n.Name] = true
 		if _, err := e.head(n); err != nil {
-			return bad("Entries[%d] (%q): %w", i, n.Name, err)
+			_, err2 := e.Problem.New(e.ProblemSeeds(0, 1)) // of a setting that JSON cannot show it tells the name
+			_, err3 := n.Algorithm.New(e.Problem.Spec(), e.PolicySeeds(0, 1))
+			return bad("Entries[%d] (%q): %w", i, n.Name, errors.Join(err2, err3, err))
 		}
 	}
 	return nil

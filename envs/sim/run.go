@@ -164,17 +164,14 @@ func newJob(ctx context.Context, s *session, index int) *job {
 	return j
 }
 
-// forget makes the store one without this entry. What it had of other code must not
-// be mixed with what is played now, not even if that is interrupted.
+// forget makes the store one without this entry. What it had of other code must not be mixed with
+// what is played now, not even if that is interrupted, and is kept aside until that is there.
 func (j *job) forget() {
 	j.result.Reward, j.result.Regret = make([][]float64, j.Runs), nil
 	path := j.path(&j.result)
-	err := os.Rename(path, path+".old")
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err = cmp.Or(err, os.RemoveAll(j.parts(&j.result))); err != nil {
-		j.stop(fmt.Errorf("sim: results of other code stay: %w", err))
+	err, err2 := os.Rename(path, path+".old"), os.RemoveAll(j.parts(&j.result))
+	if err2 != nil || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		j.stop(fmt.Errorf("sim: results of other code stay: %w", cmp.Or(err2, err)))
 	}
 }
 
@@ -239,6 +236,7 @@ func (j *job) look() error {
 		return nil
 	}
 	os.RemoveAll(folder) // what stays is removed by the next Run
+	os.Remove(j.path(&j.result) + ".old")
 	return nil
 }
 
@@ -248,12 +246,10 @@ func (j *job) add(part *Result) {
 	if part.Regret != nil && r.Regret == nil {
 		r.Regret = make([][]float64, r.Runs)
 	}
-	for run, curve := range part.Reward {
-		if curve != nil {
-			r.Reward[run] = curve
-			if part.Regret != nil {
-				r.Regret[run] = part.Regret[run]
-			}
+	for _, run := range part.there() {
+		r.Reward[run] = part.Reward[run]
+		if part.Regret != nil {
+			r.Regret[run] = part.Regret[run]
 		}
 	}
 }

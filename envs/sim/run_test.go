@@ -319,7 +319,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Fresh plays again what is there, and keeps the old result under another name.
+// Fresh plays again what is there, and keeps the old result under another name until then.
 func TestFresh(t *testing.T) {
 	dir := t.TempDir()
 	var begun atomic.Int64
@@ -330,8 +330,15 @@ func TestFresh(t *testing.T) {
 		t.Errorf("other results, or %d runs begun, want 20", begun.Load())
 	}
 	all := files(t, dir)
-	if n := names(all); len(n) != 2 || n[1] != n[0]+".old" || all[n[1]] != all[n[0]] {
-		t.Errorf("files %v", n)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := e.Run(ctx, sim.Store{Dir: dir}, sim.Options{Fresh: true, Progress: func(sim.Status) { cancel() }})
+	left := files(t, dir)
+	name := names(all)[0]
+	if err == nil || len(all) != 1 || len(left) != 1 || left[name+".old"] != all[name] {
+		t.Errorf("error %v, files %v and then %v", err, names(all), names(left))
+	}
+	if run(t, e, dir, sim.Options{}); !reflect.DeepEqual(files(t, dir), all) {
+		t.Errorf("in the end files %v", names(files(t, dir)))
 	}
 }
 

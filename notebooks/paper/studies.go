@@ -78,10 +78,7 @@ func defaults() (all []sim.Experiment) {
 func when() (all []sim.Experiment) {
 	for _, p := range []Family{{Lambda: 0}, {Lambda: 0.25}, {Lambda: 0.5}, {Lambda: 0.75}, {Lambda: 1},
 		{0.25, true}, {0.5, true}, {0.75, true}, {1, true}} {
-		name := "when"
-		if p.Product {
-			name = "when-product"
-		}
+		name := map[bool]string{false: "when", true: "when-product"}[p.Product]
 		all = append(all, sim.Experiment{
 			Name: fmt.Sprint(name, "-", p.Lambda), Problem: p, Runs: 10, Steps: 20_000, Seed: 2020,
 			Entries: []sim.Entry{
@@ -127,6 +124,9 @@ type Family struct {
 func (Family) Spec() envs.Spec { return envs.Spec{Candidates: 5, Dim: 10} }
 
 func (p Family) New(seeds []uint64) (envs.Environment, error) {
+	if !(p.Lambda >= 0 && p.Lambda <= 1) {
+		return nil, fmt.Errorf("paper: Family.Lambda is %v, want 0 to 1", p.Lambda)
+	}
 	return envs.FromLaw(p.Spec(), seeds, func(seed uint64) envs.Law {
 		u, v := envs.Direction(seed, "problem/linear part", 10), envs.Direction(seed, "problem/bump", 10)
 		expected := func(c []float32) float64 {
