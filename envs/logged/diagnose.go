@@ -22,9 +22,9 @@ type Diagnosis struct {
 
 // Diagnose returns the diagnosis.
 func (e *Evaluation) Diagnose() Diagnosis {
-	n := len(e.Weight)
-	d := Diagnosis{MeanWeight: e.MeanWeight(), Effective: e.Estimate(IPW).Effective, Largest: slices.Max(e.Weight)}
-	d.Missing = max(0, 1-d.MeanWeight.Mean)
+	n, w := len(e.Weight), e.MeanWeight()
+	known := !math.IsNaN(w.Mean)
+	d := Diagnosis{MeanWeight: w, Effective: e.Estimate(IPW).Effective, Largest: slices.Max(e.Weight), Missing: max(0, 1-w.Mean)}
 	parts, rewarded, top := slices.Clone(e.of.reward), 0, (n+99)/100
 	for i, r := range parts {
 		if parts[i] = e.Weight[i] * math.Abs(r); parts[i] > 0 {
@@ -38,11 +38,11 @@ func (e *Evaluation) Diagnose() Diagnosis {
 			d.Warnings = append(d.Warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	w, known := d.MeanWeight, !math.IsNaN(d.MeanWeight.Mean)
 	warn(!known, "the log has no propensities: there is DM alone, and nothing says how far its model is off")
 	warn(e.of.estimated, "the propensities are estimated, and nothing says how far they are off")
 	warn(known && !(w.Low <= 1 && 1 <= w.High), "the mean weight is %v, which leaves out 1: propensities are wrong, or the policy chooses what the log never shows; no estimate holds", w)
-	warn(known && !(d.Effective >= 30), "%.0f effective decisions: the policy seldom chooses as the log does, and estimates with weights are luck", d.Effective)
+	warn(known && !(d.Effective >= 30), "%.0f effective decisions of %d: the policy seldom chooses as the log does, or the log is short; estimates with weights are luck", d.Effective, n)
+	warn(known && rewarded < 5, "%d of the log's choices that the policy makes, too, have a reward other than 0: read the intervals, not the estimates", rewarded)
 	warn(d.Top > 0.5 && rewarded > 5*top, "1 %% of the decisions have %.0f %% of the weighted rewards: intervals are too short", 100*d.Top) // else rewards are rare
 	return d
 }

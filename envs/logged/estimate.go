@@ -39,8 +39,8 @@ type Estimate struct {
 	up, down  []float64 // the highest and the lowest that it could have been
 }
 
-// String is mean and interval, such as "0.306 [0.259, 0.352]".
-func (e Estimate) String() string { return fmt.Sprintf("%.3f [%.3f, %.3f]", e.Mean, e.Low, e.High) }
+// String is mean and interval, such as "0.306 [0.2594, 0.3521]".
+func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
 
 // Minus is the difference of two estimates from the same decisions. Its interval is shorter than
 // theirs where they have luck in common. It panics when the decisions are not the same.
@@ -119,8 +119,7 @@ func (of *sample) estimate(t terms) Estimate {
 	return e.interval(0)
 }
 
-// tiny is the share of a value below which differences are taken as rounding.
-const tiny = 1e-6
+const tiny = 1e-6 // the share of a value below which differences are taken as rounding
 
 // interval returns the estimate with its error and interval. They are infinite where the spread is
 // not known, or no more than rounding of values of a size.

@@ -16,6 +16,10 @@ import (
 // once, whatever its propensity and sampling weight. The choices are not its own. Errors name the
 // decision.
 func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (envs.Policy, error) {
+	return train(ctx, log, algorithm, seeds, 1)
+}
+
+func train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64, epochs int) (envs.Policy, error) {
 	if err := log.check(false); err != nil {
 		return nil, err
 	}
@@ -23,7 +27,8 @@ func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range log.Decisions {
+	for i := range epochs * len(log.Decisions) {
+		d := log.Decisions[i%len(log.Decisions)]
 		if err := errors.Join(ctx.Err(), policy.Update(log.step(d, len(seeds)))); err != nil {
 			return nil, log.failed(d, err)
 		}
@@ -47,7 +52,7 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 	if err := log.check(slices.ContainsFunc(log.Decisions, func(d Decision) bool { return d.Propensity != 0 })); err != nil {
 		return nil, err
 	}
-	e := &Evaluation{of: log.sample()}
+	e := &Evaluation{make([][]float64, len(log.Decisions)), make([]float64, len(log.Decisions)), nil, log.sample()}
 	for i, d := range log.Decisions {
 		p, err := log.probabilities(policy, runs, d)
 		if err := errors.Join(ctx.Err(), err); err != nil {
@@ -62,7 +67,7 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 		if d.Propensity == 0 {
 			chance = math.NaN()
 		}
-		e.Probabilities, e.Weight = append(e.Probabilities, p), append(e.Weight, chance/d.Propensity)
+		e.Probabilities[i], e.Weight[i] = p, chance/d.Propensity
 	}
 	return e, nil
 }

@@ -187,7 +187,7 @@ func TestByHand(t *testing.T) {
 	byUser := table([]float64{1, 0, 3, 2}, []float64{1, 1, 1, 1}, "aabb").Mean()
 	near(t, "the standard error by user", byUser.Error, 1)
 	near(t, "the units", float64(byUser.Units), 2)
-	if got := byUser.String(); got != "1.500 [-11.947, 14.947]" {
+	if got := byUser.String(); got != "1.5 [-11.95, 14.95]" {
 		t.Errorf("the estimate is %q", got)
 	}
 }
@@ -338,6 +338,7 @@ func TestEvaluateErrors(t *testing.T) {
 		`has chosen candidate 2, and contexts of 2 values`:              func(d *logged.Decision) { d.Chosen = 2 },
 		`contexts of 3 values, want 1 for each of at most 2 candidates`: func(d *logged.Decision) { d.Contexts = make([]float32, 3) },
 		`has the reward NaN`:                                            func(d *logged.Decision) { d.Reward = float32(math.NaN()) },
+		`the sampling weight 1e+10, want finite ones`:                   func(d *logged.Decision) { d.SamplingWeight = 1e10 },
 		`decision "1" has a feature that is NaN or infinit`:             func(d *logged.Decision) { d.Contexts[1] = float32(math.Inf(1)) },
 	} {
 		bad := table([]float64{1, 0}, []float64{1, 1}, "")

@@ -6,16 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // catalogue reads item_context.csv in the folder of a campaign of the Open Bandit Dataset, and returns
-// the path of the file with the folder's name, which has a decision a record.
+// the path of the file with the folder's name, which has a decision a record. Else the path is that of a file.
 func (t *table) catalogue(folder string) (string, error) {
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return folder, nil
+	}
 	path, err := filepath.Abs(folder)
 	items, err2 := os.Open(filepath.Join(path, "item_context.csv"))
 	if err = errors.Join(err, err2); err == nil {
@@ -68,37 +73,34 @@ func (t *table) shown(rows []record) (Decision, error) {
 // event makes a decision of a line of dsjson, Vowpal Wabbit's log; without candidates where it is not
 // one.
 func (t *table) event(rows []record) (d Decision, _ error) {
-	var e struct {
-		EventID    string         `json:"EventId"`
-		Cost       *float64       `json:"_label_cost"`
-		Propensity float64        `json:"_label_probability"`
-		Index      *int           `json:"_labelIndex"`   // from 0
-		Action     int            `json:"_label_Action"` // from 1
-		Context    map[string]any `json:"c"`
-		Dropped    float64        `json:"pdrop"` // the share of such events that are not in the file
-		Skip       bool           `json:"_skipLearn"`
-	}
+	var e map[string]any // a struct would take keys in any case
 	row := rows[0]
 	if err := json.Unmarshal([]byte(row.fields[0]), &e); err != nil {
 		return d, fmt.Errorf("line %d: %w", row.line, err)
 	}
-	sets, _ := e.Context["_multi"].([]any)
-	if len(sets) == 0 || e.Cost == nil || e.Skip {
+	context, _ := e["c"].(map[string]any)
+	sets, _ := context["_multi"].([]any)
+	if len(sets) == 0 || e["_label_cost"] == nil || e["_skipLearn"] == true {
 		return d, nil
 	}
-	d = Decision{ID: cmp.Or(e.EventID, fmt.Sprint("line ", row.line)), Chosen: e.Action - 1, Propensity: e.Propensity, Reward: t.short("_label_cost", 0-*e.Cost), SamplingWeight: 1 / (1 - e.Dropped), size: len(sets)}
-	if e.Index != nil {
-		d.Chosen = *e.Index
+	number := func(key string, least, most float64) float64 {
+		x, ok := e[key].(float64)
+		if !(ok && x >= least && x <= most) {
+			t.wrong(row, key, "%#v is not a number from %.5g to %.5g", e[key], least, most)
+		}
+		return x
 	}
-	switch {
-	case d.Chosen < 0 || d.Chosen >= len(sets):
-		t.wrong(row, "_label_Action or _labelIndex", "%d is none of %d candidates", cmp.Or(e.Action, d.Chosen), len(sets))
-	case !(d.Propensity >= leastPropensity && d.Propensity <= 1):
-		t.wrong(row, "_label_probability", "%v is not a probability from 1e-6 to 1", d.Propensity)
-	case d.Reward*0 != 0 || !(e.Dropped >= 0 && e.Dropped < 1):
-		t.wrong(row, "_label_cost or pdrop", "%v is not a finite number, or %v not from 0 to 1", *e.Cost, e.Dropped)
+	d.ID, d.size = fmt.Sprint(cmp.Or(e["EventId"], any(fmt.Sprint("line ", row.line)))), len(sets)
+	d.Reward = t.short("_label_cost", 0-number("_label_cost", -math.MaxFloat32, math.MaxFloat32))
+	d.Propensity = number("_label_probability", leastPropensity, 1)
+	e["pdrop"] = cmp.Or(e["pdrop"], any(0.0)) // the share of such events that are not in the file
+	d.SamplingWeight = 1 / (1 - number("pdrop", 0, 1-1/mostSampling))
+	at, first := "_labelIndex", 0.0
+	if e[at] == nil {
+		at, first = "_label_Action", 1
 	}
-	for c, set := range append([]any{e.Context}, sets...) {
+	d.Chosen = int(number(at, first, first+float64(len(sets)-1)) - first)
+	for c, set := range append([]any{context}, sets...) {
 		flatten("", set, func(name string, x float64) {
 			if !(math.Abs(x) <= math.MaxFloat32) {
 				t.wrong(row, name, "%v is too large", x)
@@ -123,9 +125,9 @@ func flatten(name string, v any, add func(name string, x float64)) {
 			flatten(fmt.Sprint(name, ".", i), x, add)
 		}
 	case map[string]any:
-		for key, x := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if !strings.HasPrefix(key, "_") {
-				flatten(strings.TrimPrefix(name+"."+key, "."), x, add)
+				flatten(strings.TrimPrefix(name+"."+key, "."), v[key], add)
 			}
 		}
 	}

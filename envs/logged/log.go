@@ -33,7 +33,7 @@ type Decision struct {
 	Chosen         int       // the index of the chosen candidate
 	Reward         float32   // of the chosen candidate
 	Propensity     float64   // the probability with which it was chosen; 0: not known
-	SamplingWeight float64   // how many decisions it stands for, where the log is a sample; 0: 1
+	SamplingWeight float64   // how many decisions it stands for, where the log is a sample; 1e-9 to 1e9; 0: 1
 	Expected       []float64 // what each candidate is expected to earn, [m]; nil: not known
 
 	size     int     // m, and
@@ -81,7 +81,6 @@ func (l *Log) Contexts(d Decision) []float32 {
 // dim is the number of features without products.
 func (l *Log) dim() int { return len(l.Features) - len(l.pairs) }
 
-// size is m.
 func (l *Log) size(d Decision) int {
 	if d.Contexts == nil {
 		return d.size
@@ -146,8 +145,7 @@ func (l *Log) shared() []bool {
 	return shared
 }
 
-// leastPropensity bounds the weights of estimates.
-const leastPropensity = 1e-6
+const leastPropensity, leastSampling, mostSampling = 1e-6, 1e-9, 1e9 // which bound the weights of estimates
 
 // check returns an error where nothing can be learned or, without propensities, estimated.
 func (l *Log) check(propensities bool) error {
@@ -161,21 +159,21 @@ func (l *Log) check(propensities bool) error {
 			wrong = fmt.Sprintf("chosen candidate %d, and contexts of %d values, want %d for each of at most %d candidates", d.Chosen, len(d.Contexts), l.dim(), l.Candidates)
 		case propensities && !(d.Propensity >= leastPropensity && d.Propensity <= 1):
 			wrong = fmt.Sprintf("the propensity %v, want %v to 1", d.Propensity, leastPropensity)
-		case !(d.SamplingWeight >= 0 && d.SamplingWeight <= math.MaxFloat64 && math.Abs(float64(d.Reward)) <= math.MaxFloat32):
-			wrong = fmt.Sprintf("the reward %v and the sampling weight %v", d.Reward, d.SamplingWeight)
+		case d.Reward*0 != 0 || d.SamplingWeight != 0 && !(d.SamplingWeight >= leastSampling && d.SamplingWeight <= mostSampling):
+			wrong = fmt.Sprintf("the reward %v and the sampling weight %v, want finite ones, and weights of %v to %v", d.Reward, d.SamplingWeight, leastSampling, mostSampling)
 		case slices.ContainsFunc(d.Contexts, func(x float32) bool { return x*0 != 0 }):
 			wrong = "a feature that is NaN or infinite"
 		default:
 			continue
 		}
-		return fmt.Errorf("logged: decision %q has %s", d.ID, wrong)
+		return fmt.Errorf("logged: decision %.200q has %s", d.ID, wrong)
 	}
 	return nil
 }
 
 // failed is the error of a policy at a decision, with its largest feature, which is often the reason.
 func (l *Log) failed(d Decision, err error) error {
-	return fmt.Errorf("logged: decision %q, with features from %v to %v: %w", d.ID, slices.Min(l.Contexts(d)), slices.Max(l.Contexts(d)), err)
+	return fmt.Errorf("logged: decision %.200q, with features from %v to %v: %w", d.ID, slices.Min(l.Contexts(d)), slices.Max(l.Contexts(d)), err)
 }
 
 // step is a decision as that of several runs, all of which have made the logged choice.
@@ -207,13 +205,13 @@ type sample struct {
 }
 
 func (l *Log) sample() *sample {
-	s, users := &sample{decisions: l.Decisions, estimated: l.estimated}, map[string]int{}
+	n, users := len(l.Decisions), map[string]int{}
+	s := &sample{l.Decisions, l.estimated, make([]float64, n), make([]float64, n), make([]int, n)}
 	for i, d := range l.Decisions {
 		if _, known := users[d.User]; !known || d.User == "" {
 			users[d.User] = i
 		}
-		s.units = append(s.units, users[d.User])
-		s.reward, s.sampling = append(s.reward, float64(d.Reward)), append(s.sampling, cmp.Or(d.SamplingWeight, 1))
+		s.reward[i], s.sampling[i], s.units[i] = float64(d.Reward), cmp.Or(d.SamplingWeight, 1), users[d.User]
 	}
 	floats.Scale(float64(len(s.units))/floats.Sum(s.sampling), s.sampling)
 	return s

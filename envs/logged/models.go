@@ -35,10 +35,10 @@ func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 	if users < parts {
 		return nil, fmt.Errorf("logged: %d users, want %d to fit a model to", users, parts)
 	}
-	q := make([][]float64, len(l.Decisions))
+	q, others := make([][]float64, len(l.Decisions)), *l
+	others.Decisions = make([]Decision, len(l.Decisions))
 	for k := range parts {
-		others := *l
-		others.Decisions = nil
+		others.Decisions = others.Decisions[:0]
 		for i, d := range l.Decisions {
 			if part[i] != k {
 				others.Decisions = append(others.Decisions, d)
@@ -129,9 +129,7 @@ func linear(penalty float64, law func(score float64) (mean, derivative float64))
 // every decision that many times.
 func Values(algorithm envs.Algorithm, epochs int, seed uint64) Model {
 	return func(ctx context.Context, log *Log) (func(Decision) ([]float64, error), error) {
-		repeated := *log
-		repeated.Decisions = slices.Repeat(log.Decisions, epochs)
-		policy, err := Train(ctx, &repeated, algorithm, []uint64{seed})
+		policy, err := train(ctx, log, algorithm, []uint64{seed}, epochs)
 		if err != nil {
 			return nil, err
 		}

@@ -38,36 +38,30 @@ type Format struct {
 // or .json; and the Open Bandit Dataset's in a folder, such as obd/random/men. See the package comment.
 func ReadFile(path string, f Format) (*Log, error) {
 	t := newTable(f)
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		if path, err = t.catalogue(path); err == nil {
-			info, err = os.Stat(path)
-		}
-	}
+	path, err := t.catalogue(path)
 	file, err2 := os.Open(path)
-	if err := errors.Join(err, err2); err != nil {
+	info, err3 := file.Stat()
+	if err := cmp.Or(err, err2, err3); err != nil {
 		return nil, fmt.Errorf("logged: %w", err)
 	}
 	if info.Size() <= cmp.Or(f.Keep, 1<<30) {
 		defer file.Close()
 	} else {
-		t.file, t.log.again = file, t.again // it is open as long as the log
+		t.file, t.bytes, t.log.again = file, info.Size(), t.again // it is open as long as the log
 	}
 	if strings.HasSuffix(path, "json") {
-		t.text, t.parse, t.Decision = bufio.NewReader(file), (*table).event, "EventId"
-		return t.finish(path, t.rows())
+		t.lines, t.parse, t.Decision = true, (*table).event, "EventId"
 	}
 	return t.finish(path, t.read(file))
 }
 
 // Read reads a log from CSV with a header, in UTF-8. Blanks around a value do not count. Rewards and
 // features are kept as float32. All that does not fit is an error with the file's name, the line, the
-// column and the value, but for records whose fields are all empty. Log.Warnings says
-//
-//   - A last decision that does not fit is left out, for there a file may have been cut. A cut between
-//     two candidates does not show.
-//   - Rewards of candidates that were not chosen are not read.
-//   - Whole numbers of more than 7 digits, ids and times, are rounded.
+// column and the value. Log.Warnings counts records whose fields are all empty, which are left out, and
+// whole numbers that are rounded, such as ids and times; and it says where a candidate that was not
+// chosen has a reward, which is not read. A file may have been cut: a last decision that does not fit is
+// left out with a warning, and where no newline is behind the last value, 0.5 may be of 0.53. A cut
+// between two candidates does not show.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
 	t := newTable(f)
 	return t.finish(name, t.read(r))
@@ -77,24 +71,25 @@ func Read(r io.Reader, name string, f Format) (*Log, error) {
 type table struct {
 	Format
 	log      *Log
-	in       *csv.Reader // nil: the file is no CSV
+	lines    bool        // the file is not CSV: records are lines
+	in       *csv.Reader // nil where they are
 	text     *bufio.Reader
 	header   []string
 	column   map[string]int   // by name
 	index    map[string]int32 // numbers of features, as they are found
 	before   map[string]int   // lines of decisions
-	long     map[string]int   // whole numbers of a column that float32 changes; nil: they were counted
+	counts   map[string]int   // how much was changed or left out, by what to say of it
 	parse    func(t *table, rows []record) (Decision, error)
 	unchosen bool        // a candidate that was not chosen has a reward
 	file     io.ReaderAt // from which features are read again; nil: they are kept
+	bytes    int64       // of the file
 	skipped  int64       // bytes before those that in reads; of lines, before the next
-	lines    int         // that were read
-	left     int         // events that are no decisions
+	line     int         // that was read
 	err      error       // the first that wrong has made
 }
 
 func newTable(f Format) *table {
-	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, long: map[string]int{}, parse: (*table).candidates}
+	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, counts: map[string]int{}, parse: (*table).candidates}
 }
 
 // record is a record of a file, which has it from one byte to another.
@@ -107,7 +102,7 @@ type record struct {
 // read reads a CSV file.
 func (t *table) read(r io.Reader) error {
 	err := t.open(r)
-	if err == nil && t.log.items == nil {
+	if err == nil && !t.lines && t.log.items == nil {
 		err = t.findColumns()
 	}
 	if err == nil {
@@ -116,16 +111,19 @@ func (t *table) read(r io.Reader) error {
 	return err
 }
 
-// open reads the header.
+// open reads what is before the decisions: the header.
 func (t *table) open(r io.Reader) error {
-	t.text, t.column, t.header, t.skipped = bufio.NewReader(r), map[string]int{}, nil, 0
-	t.records(t.text) // which reads from it directly
+	t.records(r)
+	t.column, t.header, t.skipped = map[string]int{}, nil, 0
 	start, _ := t.text.Peek(3)
 	if s := string(start); strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") || strings.Contains(s, "\x00") {
-		return errors.New("it is UTF-16, want UTF-8: save it as CSV UTF-8, or convert it with iconv -f UTF-16 -t UTF-8")
+		return errors.New("it is UTF-16, want UTF-8: save it as UTF-8, or convert it with iconv -f UTF-16 -t UTF-8")
 	} else if s == "\ufeff" { // a byte order mark
 		t.text.Discard(len(s))
 		t.skipped = int64(len(s))
+	}
+	if t.lines {
+		return nil
 	}
 	header, err := t.next()
 	if err != nil {
@@ -139,8 +137,10 @@ func (t *table) open(r io.Reader) error {
 }
 
 func (t *table) records(r io.Reader) {
-	t.in = csv.NewReader(r)
-	t.in.Comma, t.in.FieldsPerRecord = cmp.Or(t.Comma, ','), -1
+	if t.text = bufio.NewReader(r); !t.lines {
+		t.in = csv.NewReader(t.text) // which reads from it directly
+		t.in.Comma, t.in.FieldsPerRecord = cmp.Or(t.Comma, ','), -1
+	}
 }
 
 // next returns the next record that is not empty, without blanks around the values; beside an error,
@@ -148,8 +148,8 @@ func (t *table) records(r io.Reader) {
 func (t *table) next() (record, error) {
 	for t.in == nil {
 		text, err := t.text.ReadString('\n')
-		row := record{[]string{text}, t.lines + 1, t.skipped, t.skipped + int64(len(text))}
-		t.lines, t.skipped = row.line, row.to
+		row := record{[]string{text}, t.line + 1, t.skipped, t.skipped + int64(len(text))}
+		t.line, t.skipped = row.line, row.to
 		if strings.TrimSpace(text) != "" {
 			return row, nil
 		} else if err != nil {
@@ -168,10 +168,11 @@ func (t *table) next() (record, error) {
 		}
 		row.line, _ = t.in.FieldPos(0)
 		if strings.Join(fields, "") == "" {
+			t.counts["records whose fields are all empty are left out"]++
 			continue
 		}
 		if t.header != nil && len(fields) != len(t.header) {
-			err = fmt.Errorf("line %d: the record %q has %d columns, the header has %d", row.line, fields, len(fields), len(t.header))
+			err = fmt.Errorf("line %d has %d columns, the header has %d: %q", row.line, len(fields), len(t.header), fields)
 		}
 		return row, err
 	}
@@ -180,11 +181,15 @@ func (t *table) next() (record, error) {
 // last warns that the last record is left out, where an error is of that one.
 func (t *table) last(err error) bool {
 	var open *csv.ParseError // a quote that has taken the lines below it is another fault
+	t.text.UnreadByte()
+	end, _ := t.text.ReadByte()
 	if _, more := t.text.Peek(1); more == nil || errors.As(err, &open) && open.StartLine < open.Line {
 		return false
 	}
 	if err != io.EOF {
 		t.log.warn("the last decision is left out: %v", err)
+	} else if t.in != nil && end != '\n' {
+		t.log.warn("the file does not end with a newline: if it was cut there, its last value is wrong")
 	}
 	return true
 }
@@ -208,7 +213,7 @@ func (t *table) field(row record, column string) string {
 func (t *table) number(row record, column string, least, most float64, want string) float64 {
 	x, bad := strconv.ParseFloat(t.field(row, column), 64)
 	if bad != nil || !(x >= least && x <= most) {
-		t.wrong(row, column, "%q is not %s", t.field(row, column), want)
+		t.wrong(row, column, "%.200q is not %s", t.field(row, column), want)
 	}
 	return x
 }
@@ -219,8 +224,8 @@ func (t *table) float32(row record, column string) float32 {
 
 // short is a number as logs keep it. Whole numbers that it changes are counted: ids and times.
 func (t *table) short(column string, x float64) float32 {
-	if x == math.Trunc(x) && math.Abs(x) < 1e21 && (x != float64(float32(x)) || math.Abs(x) >= 1<<53) && t.long != nil {
-		t.long[column]++
+	if x == math.Trunc(x) && math.Abs(x) < 1e21 && (x != float64(float32(x)) || math.Abs(x) >= 1<<53) {
+		t.counts[fmt.Sprintf("whole numbers of %q have more digits than float32 keeps and are rounded: subtract an offset, or make them categories", column)]++
 	}
 	return float32(x)
 }
@@ -243,7 +248,10 @@ func (t *table) at(name string) int32 {
 // add adds a decision, which the file has from one byte to another.
 func (t *table) add(d Decision, from, to int64) {
 	t.log.Candidates = max(t.log.Candidates, t.log.size(d))
-	if t.file != nil {
+	if n := len(t.log.Decisions); t.file != nil {
+		if n == cap(t.log.Decisions) && n > 1000 { // room for as many as such a file has, which append would overshoot
+			t.log.Decisions = slices.Grow(t.log.Decisions, int(1.02*float64(n)*float64(t.bytes-from)/float64(from))+1)
+		}
 		d.size, d.Contexts, d.values, d.from, d.to = t.log.size(d), nil, nil, from, to
 	}
 	t.log.Decisions = append(t.log.Decisions, d)
@@ -252,17 +260,16 @@ func (t *table) add(d Decision, from, to int64) {
 // again reads a decision once more.
 func (t *table) again(d Decision) Decision {
 	text, one := make([]byte, d.to-d.from), *t
-	one.err, one.unchosen, one.long = nil, true, nil
+	one.err, one.unchosen, one.counts = nil, true, map[string]int{}
 	_, err := t.file.ReadAt(text, d.from)
-	rows := []record{{fields: []string{string(text)}}}
-	if t.in != nil {
-		one.records(bytes.NewReader(text))
-		rows = nil
-		for row, end := one.next(); end == nil; row, end = one.next() {
-			rows = append(rows, row)
-		}
+	one.records(bytes.NewReader(text))
+	var rows []record
+	for row, end := one.next(); end == nil; row, end = one.next() {
+		rows = append(rows, row)
 	}
-	if err == nil {
+	if err != nil || len(rows) == 0 {
+		err = cmp.Or(err, io.ErrUnexpectedEOF)
+	} else {
 		d, err = t.parse(&one, rows)
 	}
 	if err != nil {
@@ -274,8 +281,8 @@ func (t *table) again(d Decision) Decision {
 // finish returns the log, or the error of the file of that name. Features are named, in the order of
 // their names.
 func (t *table) finish(name string, err error) (*Log, error) {
-	if t.left > 0 {
-		t.log.warn("%d events without candidates (_multi) or reward (_label_cost), or not to be learned, are left out", t.left)
+	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
+		t.log.warn("%d %s", t.counts[what], what)
 	}
 	if err == nil && len(t.log.Decisions) == 0 {
 		err = errors.New(cmp.Or(strings.Join(t.log.Warnings, "; "), "there are no decisions"))
@@ -284,10 +291,7 @@ func (t *table) finish(name string, err error) (*Log, error) {
 		err = errors.New("no decision has features")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("logged: %s: %w", filepath.Base(name), err)
-	}
-	for _, column := range slices.Sorted(maps.Keys(t.long)) {
-		t.log.warn("%q has %d whole numbers with more digits than float32 keeps, which are rounded: subtract an offset, or make them categories", column, t.long[column])
+		return nil, fmt.Errorf("logged: %s: %.1000w", filepath.Base(name), err)
 	}
 	if t.before = nil; t.file != nil {
 		t.log.warn("the file is large: features are read from it each time that they are wanted; a larger Format.Keep keeps them in memory")
@@ -369,7 +373,7 @@ func (t *table) rows() error {
 			}
 			switch {
 			case none:
-				t.left++
+				t.counts["events without candidates (_multi) or reward (_label_cost), or not to be learned, are left out"]++
 			case err == nil && !same:
 				t.add(d, rows[0].from, rows[len(rows)-1].to)
 				t.before[d.ID] = rows[0].line
@@ -409,7 +413,7 @@ func (t *table) candidates(rows []record) (Decision, error) {
 				d.Propensity = t.number(row, t.Propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
 			}
 			if t.SamplingWeight != "" {
-				d.SamplingWeight = t.number(row, t.SamplingWeight, 1e-9, 1e9, "a number from 1e-9 to 1e9")
+				d.SamplingWeight = t.number(row, t.SamplingWeight, leastSampling, mostSampling, "a number from 1e-9 to 1e9")
 			}
 		default:
 			if x, err := strconv.ParseFloat(t.field(row, t.Reward), 64); err == nil && x != 0 && !t.unchosen {
@@ -438,5 +442,5 @@ func (t *table) candidates(rows []record) (Decision, error) {
 }
 
 func (l *Log) warn(format string, args ...any) {
-	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
+	l.Warnings = append(l.Warnings, fmt.Sprintf("%.1000s", fmt.Sprintf(format, args...)))
 }

@@ -38,6 +38,7 @@ func TestRead(t *testing.T) {
 			{ID: "x", User: "me", Contexts: []float32{1, 2, 3, 4}, Chosen: 1, Reward: -1.5, Propensity: 0.25},
 			{ID: "y", User: "you", Contexts: []float32{5, 6, 7, 8, 9, 10}, Chosen: 0, Reward: 1, Propensity: 0.5},
 		},
+		Warnings: []string{"2 records whose fields are all empty are left out"},
 	}
 	if got := read(t, text, logged.Format{}); !same(got, want) {
 		t.Errorf("read %+v, want %+v", got, want)
@@ -59,23 +60,25 @@ func TestReadWarnings(t *testing.T) {
 	const left = "the last decision is left out: "
 	for rest, want := range map[string]string{ // behind a whole decision
 		"2,u,1,1,0.5,\"3":             left + "parse error on line 4",        // cut within quotes
-		"2,u,1,1,0.5":                 left + `line 4: the record ["2" "u"`,  // within a record
+		"2,u,1,1,0.5":                 left + `line 4 has 5 columns`,         // within a record
 		"2,u,1,1,0.5,":                left + `line 4, column "a": "" is no`, // behind a field
 		"2,u,1,1,0.5,-":               left + `line 4, column "a": "-" is n`, // within a field
 		"2,u,0,,,4\n":                 left + `line 4, column "chosen": dec`, // behind a newline
-		"22,u,1,1,0.5,3\n2":           left + `line 5: the record ["2"] has`, // within the id
-		"2,u,1,1,0.5,3\n2,u,0,":       left + `line 5: the record ["2" "u" `, // within a decision
+		"22,u,1,1,0.5,3\n2":           left + `line 5 has 1 columns`,         // within the id
+		"2,u,1,1,0.5,3\n2,u,0,":       left + `line 5 has 4 columns`,         // within a decision
 		"2,u,1,1,0.5,3\n2,u,0,,,\"\n": left + "parse error on line 5",
 		"1,u,0,5,,4\n":                "line 4 has a reward of a candidate that was not chosen",
+		"1,u,0,,,5":                   "the file does not end with a newline",
+		"22,u,1,1,0.5,3\n2" + strings.Repeat("x", 1e6): left + `line 5 has 1 columns`,
 	} {
 		log := read(t, head+whole+rest, logged.Format{})
-		if len(log.Decisions) != 1 || len(log.Warnings) != 1 || !strings.HasPrefix(log.Warnings[0], want) {
-			t.Errorf("%q: %d decisions, warnings %q, want %s", rest, len(log.Decisions), log.Warnings, want)
+		if len(log.Decisions) != 1 || len(log.Warnings) != 1 || !strings.HasPrefix(log.Warnings[0], want) || len(log.Warnings[0]) > 1000 {
+			t.Errorf("%.99q: %d decisions, warnings %.2000q, want %s", rest, len(log.Decisions), log.Warnings, want)
 		}
 	}
 	// Whole numbers that float32 does not keep are counted, each column once.
 	long := read(t, head+"1,u,1,16777217,1,3000000001\n2,u,1,.1,1,3000000002\n3,u,1,0,1,.1\n", logged.Format{}).Warnings
-	if len(long) != 2 || !strings.HasPrefix(long[0], `"a" has 2 whole`) || !strings.HasPrefix(long[1], `"reward" has 1 whole`) {
+	if len(long) != 2 || !strings.HasPrefix(long[0], `2 whole numbers of "a"`) || !strings.HasPrefix(long[1], `1 whole numbers of "reward"`) {
 		t.Errorf("warnings %q", long)
 	}
 	// What is whole is kept.
@@ -123,8 +126,8 @@ func TestReadErrors(t *testing.T) {
 		{head, logged.Format{Features: []string{"a", "a"}}, `column "a" has two purposes or stands twice`},
 		{"decision,chosen,reward,a,a\n", logged.Format{}, `column "a" has two purposes or stands twice`},
 		{"decision,chosen,reward\n", logged.Format{}, `no column has features: they are ["decision" "chosen" "reward"]`},
-		{head + "1,u,1,1,0.5\n" + good, logged.Format{}, `line 2: the record ["1" "u" "1" "1" "0.5"] has 5 columns, the header has 6`},
-		{head + good + "2,u,1,1,0.5,3,4\n", logged.Format{}, `line 4: the record ["2" "u" "1" "1" "0.5" "3" "4"] has 7 columns`},
+		{head + "1,u,1,1,0.5\n" + good, logged.Format{}, `line 2 has 5 columns, the header has 6: ["1" "u" "1" "1" "0.5"]`},
+		{head + good + "2,u,1,1,0.5,3,4\n", logged.Format{}, `line 4 has 7 columns`},
 		{head + "1,u\"v,1,1,0.5,3\n", logged.Format{}, `parse error on line 2, column 4: bare " in non-quoted`},
 		{head + "1,u,1,1,0.5,3\n1,v,0,,,4\n", logged.Format{}, `line 3, column "user": "v", the first row of decision "1" has "u"`},
 		{head + good + "2,\"u,1,1,0.5,3\n" + good + good, logged.Format{}, "record on line 4; parse error on line 9"},

@@ -56,16 +56,14 @@ func (p *program) logCommands() []*cobra.Command {
 				return fmt.Errorf("-columns is %s: %w", columns, err)
 			}
 			log, err := logged.ReadFile(args[0], f)
-			if err != nil {
-				return err
-			}
-			if crossed {
+			if err == nil && crossed {
 				log = log.Crossed()
 			}
-			if estimate {
-				if log, err = log.EstimatePropensities(cmd.Context(), learners["softmax"]); err != nil {
-					return err
-				}
+			if err == nil && estimate {
+				log, err = log.EstimatePropensities(cmd.Context(), learners["softmax"])
+			}
+			if err != nil {
+				return err
 			}
 			for _, w := range append(log.Warnings, log.Check()...) {
 				fmt.Fprintln(p.stdout, "warning:", w)
@@ -76,10 +74,10 @@ func (p *program) logCommands() []*cobra.Command {
 	}
 	evaluate := command("evaluate", "Estimate from a log what a saved policy would earn, which has not learned from it", func(ctx context.Context, log *logged.Log) error {
 		policy, runs, err := loadPolicy(file, log)
-		if err != nil {
-			return err
+		if err == nil {
+			err = p.estimate(ctx, "evaluate", log, policy, runs)
 		}
-		return p.estimate(ctx, log, policy, runs)
+		return err
 	})
 	train := command("train", "Learn a policy from the first half of a log, save it, and estimate from the second half what it would earn", func(ctx context.Context, log *logged.Log) error {
 		learner, known := learners[algorithm]
@@ -97,10 +95,13 @@ func (p *program) logCommands() []*cobra.Command {
 			return err
 		}
 		var saved bytes.Buffer
-		features := []byte(strings.Join(log.Features, "\n"))
-		err = errors.Join(policy.(envs.Saver).Save(&saved), sim.WriteFile(file, saved.Bytes()), sim.WriteFile(file+".features", features), p.estimate(ctx, rest, policy, 1))
+		err = errors.Join(policy.(envs.Saver).Save(&saved), sim.WriteFile(file, saved.Bytes()), sim.WriteFile(file+".features", []byte(strings.Join(log.Features, "\n"))), p.estimate(ctx, "train", rest, policy, 1))
 		if err == nil {
-			p.next(fmt.Sprintf("evaluate ANOTHER-LOG -policy %q -columns '%s'", file, columns))
+			next := fmt.Sprintf("evaluate ANOTHER-LOG -policy %q -crossed=%t", file, crossed)
+			if columns != "{}" {
+				next += fmt.Sprintf(" -columns '%s'", columns)
+			}
+			p.next(next)
 		}
 		return err
 	})
@@ -123,7 +124,7 @@ func loadPolicy(file string, log *logged.Log) (policy envs.Policy, runs int, err
 		return nil, 0, fmt.Errorf("%s: %w", file, err)
 	}
 	if features, err := os.ReadFile(file + ".features"); err == nil && string(features) != strings.Join(log.Features, "\n") {
-		return nil, 0, fmt.Errorf("the log has the features %.300q, and the policy %.300q: names have the same features in all logs with Hash in -columns", log.Features, strings.Split(string(features), "\n"))
+		return nil, 0, fmt.Errorf("the log has the features %.300s, and the policy %.300s: names have the same features in all logs with Hash in -columns", fmt.Sprintf("%q", log.Features), fmt.Sprintf("%q", strings.Split(string(features), "\n")))
 	}
 	for _, a := range learners {
 		if declared := reflect.New(reflect.TypeOf(a)); kind == fmt.Sprintf("%T", a) {
@@ -141,8 +142,8 @@ func loadPolicy(file string, log *logged.Log) (policy envs.Policy, runs int, err
 	return nil, 0, fmt.Errorf("%s has %s, which train does not know", file, kind)
 }
 
-// estimate prints and draws what a policy would earn.
-func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Policy, runs int) error {
+// estimate prints and draws what a policy would earn, in the figure of that name.
+func (p *program) estimate(ctx context.Context, name string, log *logged.Log, policy envs.Policy, runs int) error {
 	e, err := logged.Evaluate(ctx, log, policy, runs)
 	if err == nil {
 		e.Model, err = log.CrossFit(ctx, logged.Ridge(1))
@@ -150,17 +151,16 @@ func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Pol
 	if err != nil {
 		return err
 	}
-	number := func(x logged.Estimate) string { return fmt.Sprintf("%.4g [%.4g, %.4g]", x.Mean, x.Low, x.High) }
 	rows, labels, bars, mean := [][]string{}, []string{}, figure.Series{}, log.Mean()
 	add := func(name string, drawn bool, x logged.Estimate) {
 		less := x.Minus(mean)
-		rows = append(rows, []string{name, number(x), number(less), fmt.Sprintf("%.0f", x.Effective)})
+		rows = append(rows, []string{name, x.String(), less.String(), fmt.Sprintf("%.0f", x.Effective)})
 		if math.IsInf(less.High, 1) { // as of the log itself
 			rows[len(rows)-1][2] = ""
 		}
-		if drawn && !math.IsInf(x.High-x.Low, 0) {
+		if drawn {
 			labels, bars.Y = append(labels, name), append(bars.Y, x.Mean)
-			bars.Error = append(bars.Error, max(x.High-x.Mean, x.Mean-x.Low)) // the longer side
+			bars.Error = append(bars.Error, max(x.High-x.Mean, x.Mean-x.Low)) // the longer side; infinite: not drawn
 		}
 	}
 	add("the log", true, mean)
@@ -169,13 +169,14 @@ func (p *program) estimate(ctx context.Context, log *logged.Log, policy envs.Pol
 			add(k.Name, k.Grid == nil, x) // there is no room for all
 		}
 	}
-	p.print([]string{"by", "reward a decision [95 % interval]", "less the log's", "effective decisions"}, rows)
+	fmt.Fprintf(p.stdout, "What the policy would earn a decision, by %d decisions of the log:\n", len(log.Decisions))
+	p.print([]string{"estimator", "mean reward [95 % interval]", "less the log's", "effective sample size"}, rows)
 	d := e.Diagnose()
 	if !math.IsNaN(d.MeanWeight.Mean) { // there are propensities
-		fmt.Fprintf(p.stdout, "The mean weight is %v, and 1 is expected. The largest is %.3g. 1 %% of the decisions have %.0f %% of the weighted rewards.\n", d.MeanWeight, d.Largest, 100*d.Top)
+		fmt.Fprintf(p.stdout, "The mean weight is %v, and 1 is expected. The largest is %.3g. The 1 %% of the decisions with most of the weighted rewards have %.0f %% of them.\n", d.MeanWeight, d.Largest, 100*d.Top)
 	}
 	for _, w := range d.Warnings {
 		fmt.Fprintln(p.stdout, "warning:", w)
 	}
-	return p.save("estimates")(figure.Bars(labels, []figure.Series{bars}, figure.Axes{Y: "reward a decision"}, figure.Options{}))
+	return p.save(name)(figure.Bars(labels, []figure.Series{bars}, figure.Axes{Y: "reward a decision"}, figure.Options{}))
 }

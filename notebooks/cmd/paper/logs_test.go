@@ -44,7 +44,9 @@ func TestLogs(t *testing.T) {
 			t.Errorf("paper %v: status %d\n%s%s\nwant %d and %q", c.args, status, stdout, stderr, c.status, c.want)
 		}
 	}
-	if info, err := os.Stat(filepath.Join(out, "figures", "estimates.png")); err != nil || info.Size() == 0 {
-		t.Errorf("there is no figure: %v", err)
+	for _, name := range []string{"train.png", "evaluate.png"} {
+		if info, err := os.Stat(filepath.Join(out, "figures", name)); err != nil || info.Size() == 0 {
+			t.Errorf("there is no figure: %v", err)
+		}
 	}
 }
