@@ -80,7 +80,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(stderr, "interrupted %s\nthe same command goes on from there\n", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()))
+		fmt.Fprintf(stderr, "interrupted %s\nthe same command goes on from there; a notebook begins again\n", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()))
 		return 130
 	case !p.started:
 		fmt.Fprintf(stderr, "error: %v\n%s%s -h says how it is called\n", err, self, strings.TrimPrefix(cmd.CommandPath(), "paper"))

@@ -46,7 +46,7 @@ func main() {
 	}
 	err := nbrun(ctx, flag.Arg(0), *out, *timeout)
 	if ctx.Err() != nil {
-		fmt.Fprintln(os.Stderr, "interrupted: nothing is written, the notebook begins again at its first cell")
+		fmt.Fprintln(os.Stderr, "interrupted: nothing is written")
 		os.Exit(130)
 	}
 	if err != nil {
