@@ -34,7 +34,7 @@ func (p *program) lab(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\n%s has the notebooks (those that were there stay), results go to %s\n", dir, p.out)
-	fmt.Fprintf(p.stdout, "to keep a change: cp %s %s\n\n", filepath.Join(dir, "NAME.ipynb"), filepath.Join(p.root, "notebooks"))
+	fmt.Fprintf(p.stdout, "to keep a change: cp %q %q\n\n", filepath.Join(dir, "NAME.ipynb"), filepath.Join(p.root, "notebooks"))
 	args = append([]string{jupyter}, args...)
 	if os.Geteuid() == 0 {
 		args = append(args, "--allow-root")
@@ -106,7 +106,7 @@ func (p *program) installKernel(cmd *cobra.Command, _ []string) error {
 		return fmt.Errorf("%s was not written by this command and stays: remove it yourself", folder)
 	}
 	if err := p.makeKernel(cmd.Context(), folder); err != nil {
-		return err
+		return fmt.Errorf("%w (JUPYTER_DATA_DIR names the folder of Jupyter's data)", err)
 	}
 	fmt.Fprintf(p.stdout, "\n%s has the kernel \"Go (gonb)\" of %s; removing the folder removes it\n", folder, p.root)
 	return nil

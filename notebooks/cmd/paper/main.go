@@ -150,8 +150,8 @@ func (p *program) commands() *cobra.Command {
 		}
 	}
 	lab := &cobra.Command{Use: "lab [-- JUPYTER'S ARGUMENTS]", Short: "Open a copy of the notebooks in JupyterLab or Jupyter Notebook", RunE: p.lab}
-	home, _ := os.UserHomeDir() // else the copy is made in the working directory
-	lab.Flags().StringVar(&p.dir, "dir", filepath.Join(home, "contextrec-notebooks"), "folder of the copy")
+	home, _ := os.UserHomeDir()
+	lab.Flags().StringVar(&p.dir, "dir", filepath.Join(cmp.Or(home, os.TempDir()), "contextrec-notebooks"), "folder of the copy")
 	status := &cobra.Command{Use: "status", Short: "How far submitted experiments are, as their results tell", Args: cobra.NoArgs, RunE: p.status}
 	status.Flags().BoolVar(&p.watch, "watch", false, "look again every 10 seconds until all is finished")
 	cancel := &cobra.Command{

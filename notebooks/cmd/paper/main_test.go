@@ -383,6 +383,16 @@ func TestLab(t *testing.T) {
 	}
 }
 
+// Without a home lab copies to another place outside of the repository.
+func TestNoHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	p := &program{}
+	p.commands()
+	if root, _ := repository(); !filepath.IsAbs(p.dir) || strings.HasPrefix(p.dir, root) {
+		t.Errorf("lab copies to %s", p.dir)
+	}
+}
+
 // A kernel that this program has not written stays.
 func TestKernelOfOthers(t *testing.T) {
 	data := t.TempDir()
