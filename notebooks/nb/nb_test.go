@@ -81,10 +81,9 @@ var cells = map[string]func(){
 	},
 	"interrupted run": func() {
 		nb.Context()
-		slow := experiment
-		slow.Entries = []sim.Entry{{Name: "stopper", Algorithm: first{Stop: true}}}
-		slow.Steps = 1_000_000
-		nb.Run(slow)
+		stopped := experiment
+		stopped.Entries = []sim.Entry{{Name: "stopper", Algorithm: first{Stop: true}}}
+		nb.Run(stopped)
 	},
 }
 
@@ -119,6 +118,7 @@ func (p *firstPolicy) Act(dst []int, _ envs.Observation) error {
 	if p.stop {
 		p.stop = false
 		syscall.Kill(os.Getpid(), syscall.SIGINT)
+		<-nb.Context().Done()
 	}
 	return nil
 }
