@@ -34,7 +34,7 @@ import (
 var budgets = map[string]int{
 	"envs":                915,  // 750 planned
 	"envs/envtest":        698,  // 550 planned
-	"envs/sim":            1119, // 1,000 planned
+	"envs/sim":            1117, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1779,
 	"envs/logged":         1880, // 900 planned
@@ -52,7 +52,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_622 // of all Go without tests; 15,000 planned
+	mostLines       = 15_620 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
