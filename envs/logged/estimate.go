@@ -50,10 +50,11 @@ func (e Estimate) Minus(other Estimate) Estimate {
 		panic(fmt.Sprintf("logged: got an estimate from other decisions (%d), want the same (%d)", len(other.of.decisions), len(e.of.decisions)))
 	}
 	d := Estimate{Mean: e.Mean - other.Mean, Units: min(e.Units, other.Units), Effective: min(e.Effective, other.Effective), of: e.of}
-	for i, x := range e.influence {
-		d.influence = append(d.influence, x-other.influence[i])
+	d.influence, d.down, d.up = slices.Clone(e.influence), slices.Clone(e.down), slices.Clone(e.up)
+	for i := range d.influence {
+		d.influence[i] -= other.influence[i]
 		low, high := e.down[i]-other.down[i], e.up[i]-other.up[i]
-		d.down, d.up = append(d.down, min(low, high)), append(d.up, max(low, high))
+		d.down[i], d.up[i] = min(low, high), max(low, high)
 	}
 	return d.interval(max(e.High-e.Low, other.High-other.Low))
 }
@@ -83,13 +84,13 @@ type terms struct {
 func (of *sample) estimate(t terms) Estimate {
 	n, seen, low, high := float64(len(t.reward)), make([]bool, len(t.reward)), math.Inf(1), math.Inf(-1)
 	zeros, counts := make([]float64, len(t.reward)), t.weight // what makes a decision count
-	if t.weight == nil {
+	if len(t.weight) == 0 {
 		t.weight, counts = zeros, ones(zeros)
 	}
 	if t.base == nil {
 		t.base, t.model = zeros, zeros
 	}
-	e := Estimate{of: of}
+	e := Estimate{of: of, influence: make([]float64, len(zeros)), up: make([]float64, len(zeros)), down: make([]float64, len(zeros))}
 	var total, squares, sum, base float64
 	for i, s := range of.sampling {
 		low, high = min(low, t.reward[i]), max(high, t.reward[i])
@@ -111,7 +112,7 @@ func (of *sample) estimate(t terms) Estimate {
 		at := func(x float64) float64 {
 			return of.sampling[i] * (t.base[i] + share*w*(x-t.model[i]-centre) + centre - e.Mean)
 		}
-		e.influence, e.down, e.up = append(e.influence, at(t.reward[i])), append(e.down, at(low)), append(e.up, at(high))
+		e.influence[i], e.down[i], e.up[i] = at(t.reward[i]), at(low), at(high)
 	}
 	if high-low <= tiny*max(high, -low) {
 		return e.interval(math.Inf(1))

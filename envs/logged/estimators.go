@@ -96,8 +96,7 @@ func Estimators() []Estimator {
 	return []Estimator{IPW, ClippedIPW, SNIPW, SubGaussianIPW, DM, DR, ClippedDR, SNDR, SwitchDR, DRos, SubGaussianDR}
 }
 
-// Estimate is the estimate of an estimator. It panics when that wants a model and the evaluation has
-// none.
+// Estimate is that of an estimator. It panics when it wants a model and the evaluation has none.
 func (e *Evaluation) Estimate(k Estimator) Estimate {
 	if k.Model && len(e.Model) != len(e.Weight) {
 		panic(fmt.Sprintf("logged: %s wants a reward model, got predictions for %d decisions, want %d: set Evaluation.Model", k.Name, len(e.Model), len(e.Weight)))
@@ -109,7 +108,7 @@ func (e *Evaluation) Estimate(k Estimator) Estimate {
 		}
 	}
 	at := func(weight func(w, l float64) float64, l float64) Estimate {
-		t.weight = nil
+		t.weight = t.weight[:0]
 		for i := 0; weight != nil && i < len(e.Weight); i++ {
 			t.weight = append(t.weight, weight(e.Weight[i], l))
 		}

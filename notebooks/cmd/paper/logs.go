@@ -160,20 +160,20 @@ func (p *program) estimate(ctx context.Context, name string, log *logged.Log, po
 		}
 		if drawn {
 			labels, bars.Y = append(labels, name), append(bars.Y, x.Mean)
-			bars.Error = append(bars.Error, max(x.High-x.Mean, x.Mean-x.Low)) // the longer side; infinite: not drawn
+			bars.Low, bars.High = append(bars.Low, x.Low), append(bars.High, x.High) // infinite ones are not drawn
 		}
 	}
-	add("the log", true, mean)
+	add("the log's mean", true, mean)
 	for _, k := range logged.Estimators() {
 		if x := e.Estimate(k); !math.IsNaN(x.Mean) {
 			add(k.Name, k.Grid == nil, x) // there is no room for all
 		}
 	}
 	fmt.Fprintf(p.stdout, "What the policy would earn a decision, by %d decisions of the log:\n", len(log.Decisions))
-	p.print([]string{"estimator", "mean reward [95 % interval]", "less the log's", "effective sample size"}, rows)
+	p.print([]string{"estimator", "mean reward [95 % interval]", "difference from the log", "effective sample size"}, rows)
 	d := e.Diagnose()
 	if !math.IsNaN(d.MeanWeight.Mean) { // there are propensities
-		fmt.Fprintf(p.stdout, "The mean weight is %v, and 1 is expected. The largest is %.3g. The 1 %% of the decisions with most of the weighted rewards have %.0f %% of them.\n", d.MeanWeight, d.Largest, 100*d.Top)
+		fmt.Fprintf(p.stdout, "The importance weights, probability by propensity, have the mean %v, and 1 is expected. The largest is %.3g. The 1 %% of the decisions with most of the weighted rewards have %.0f %% of them.\n", d.MeanWeight, d.Largest, 100*d.Top)
 	}
 	for _, w := range d.Warnings {
 		fmt.Fprintln(p.stdout, "warning:", w)

@@ -27,7 +27,7 @@ func TestLogs(t *testing.T) {
 	}{
 		{[]string{"train", log, "-algorithm", "lin-ucb", "-policy", policy}, 0, "next: " + self + " evaluate ANOTHER-LOG"},
 		{[]string{"evaluate", log, "-policy", policy}, 0, "SNIPW"},
-		{[]string{"evaluate", log, "-policy", policy}, 0, "The mean weight is"},
+		{[]string{"evaluate", log, "-policy", policy}, 0, "The importance weights, probability by propensity, have the mean"},
 		{[]string{"evaluate", log, "-policy", policy, "-columns", `{"Uniform":true}`}, 0, "warning: the mean weight is"},
 		{[]string{"evaluate", log, "-policy", policy, "-estimate-propensities"}, 0, "warning: the propensities are estimated"},
 		{[]string{"evaluate", other, "-policy", policy}, 1, `the log has the features ["match" "fresh" "mood"], and the policy ["match" "fresh" "length"]`},
