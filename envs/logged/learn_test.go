@@ -62,6 +62,17 @@ func TestLearning(t *testing.T) {
 	}
 }
 
+func TestBadLearning(t *testing.T) {
+	for want, s := range map[string]logged.Learning{
+		"L NaN": {L: math.NaN()}, "L -2": {L: -2}, "Epochs -1": {Epochs: -1}, "Batch -1": {Batch: -1},
+		"HoldOut NaN": {HoldOut: math.NaN()}, "HoldOut 1": {HoldOut: 1}, "HoldOut -1": {HoldOut: -1},
+	} {
+		if _, err := s.Train(t.Context(), simulate(1, 3, 1, 0), pgcr.Config{}, []uint64{1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+}
+
 // A user's features are multiplied by those that differ within a set.
 func TestCrossed(t *testing.T) {
 	log := simulate(1, 3, 1, 0).Crossed()
