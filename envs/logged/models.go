@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -112,10 +111,10 @@ func linear(penalty float64, law func(score float64) (mean, derivative float64))
 				start = before
 			}
 			if before <= 1e-16*start {
-				return func(d Decision) (q []float64, _ error) {
-					for x := range slices.Chunk(log.Contexts(d), dim-1) {
-						mean, _ := law(floats.Dot(weights, row(x)))
-						q = append(q, mean)
+				return func(d Decision) ([]float64, error) {
+					x, q := log.Contexts(d), make([]float64, log.size(d))
+					for c := range q {
+						q[c], _ = law(floats.Dot(weights, row(x[c*(dim-1):][:dim-1])))
 					}
 					return q, nil
 				}, nil

@@ -43,7 +43,9 @@ func (p *program) logCommands() []*cobra.Command {
 	var columns, file, algorithm, objective string
 	var crossed, estimate bool
 	command := func(use, short string, run func(ctx context.Context, log *logged.Log) error) *cobra.Command {
-		c := &cobra.Command{Use: use + " LOG", Short: short, Args: cobra.ExactArgs(1)}
+		c := &cobra.Command{Use: use + " LOG", Short: short, Args: cobra.ExactArgs(1), Long: short + `.
+The features of a LOG above 1 GiB are read again each time that they are wanted. A decision among 10 candidates then takes
+up to 1.5 kB of memory, with GOGC=25 in the environment 1 kB: a file of 10 GB with 6 million decisions 9 or 6 GB.`}
 		c.Flags().StringVar(&columns, "columns", "{}", `what the columns of a CSV file are, as JSON of logged.Format: {"Reward":"click","Categories":["colour"]}`)
 		c.Flags().BoolVar(&crossed, "crossed", false, "add products of the users' features and the items'")
 		c.Flags().BoolVar(&estimate, "estimate-propensities", false, "of a log that has none, from its choices")
@@ -153,11 +155,8 @@ func (p *program) estimate(ctx context.Context, name string, log *logged.Log, po
 	}
 	rows, labels, bars, mean := [][]string{}, []string{}, figure.Series{}, log.Mean()
 	add := func(name string, drawn bool, x logged.Estimate) {
-		less := x.Minus(mean)
-		rows = append(rows, []string{name, x.String(), less.String(), fmt.Sprintf("%.0f", x.Effective)})
-		if math.IsInf(less.High, 1) { // as of the log itself
-			rows[len(rows)-1][2] = ""
-		}
+		less := strings.TrimSuffix(x.Minus(mean).String(), "[-Inf, +Inf]") // as of the log itself
+		rows = append(rows, []string{name, x.String(), less, fmt.Sprintf("%.0f", x.Effective)})
 		if drawn {
 			labels, bars.Y = append(labels, name), append(bars.Y, x.Mean)
 			bars.Low, bars.High = append(bars.Low, x.Low), append(bars.High, x.High) // infinite ones are not drawn
