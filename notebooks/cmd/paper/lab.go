@@ -93,12 +93,12 @@ func (p *program) makeKernel(ctx context.Context, folder string) error {
 // program has not written stays.
 func (p *program) installKernel(cmd *cobra.Command, _ []string) error {
 	home, err := os.UserHomeDir()
-	data := filepath.Join(home, ".local", "share", "jupyter")
+	data := filepath.Join(cmp.Or(os.Getenv("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")), "jupyter")
 	if runtime.GOOS == "darwin" {
 		data = filepath.Join(home, "Library", "Jupyter")
 	}
-	if data, _ = filepath.Abs(cmp.Or(os.Getenv("JUPYTER_DATA_DIR"), data)); err != nil {
-		return err
+	if data, _ = filepath.Abs(cmp.Or(os.Getenv("JUPYTER_DATA_DIR"), data)); err != nil && os.Getenv("JUPYTER_DATA_DIR") == "" {
+		return fmt.Errorf("%w: JUPYTER_DATA_DIR names the folder of Jupyter's data, too", err)
 	}
 	folder := filepath.Join(data, "kernels", "gonb")
 	text, err := os.ReadFile(filepath.Join(folder, "kernel.json"))

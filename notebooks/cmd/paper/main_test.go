@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -393,16 +394,21 @@ func TestNoHome(t *testing.T) {
 	}
 }
 
-// A kernel that this program has not written stays.
+// A kernel that this program has not written stays, in each place where Jupyter looks.
 func TestKernelOfOthers(t *testing.T) {
-	data := t.TempDir()
-	t.Setenv("JUPYTER_DATA_DIR", data)
-	file := filepath.Join(data, "kernels", "gonb", "kernel.json")
-	if err := sim.WriteFile(file, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	status, _, stderr := typed(t.Context(), "kernel", "install")
-	if text, _ := os.ReadFile(file); status != 1 || string(text) != "{}" || !strings.Contains(stderr, "stays") {
-		t.Errorf("status %d, %s, the file is %s", status, stderr, text)
+	for _, place := range []struct{ variable, folder string }{{"HOME", ".local/share/jupyter"}, {"XDG_DATA_HOME", "jupyter"}, {"JUPYTER_DATA_DIR", ""}} {
+		if place.folder != "" && runtime.GOOS == "darwin" {
+			continue // where it is another folder
+		}
+		data := t.TempDir()
+		t.Setenv(place.variable, data)
+		file := filepath.Join(data, place.folder, "kernels", "gonb", "kernel.json")
+		if err := sim.WriteFile(file, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		status, _, stderr := typed(t.Context(), "kernel", "install")
+		if text, _ := os.ReadFile(file); status != 1 || string(text) != "{}" || !strings.Contains(stderr, "stays") {
+			t.Errorf("%s: status %d, %s, the file is %s", place.variable, status, stderr, text)
+		}
 	}
 }
