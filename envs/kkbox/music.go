@@ -10,8 +10,7 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// StateSongs is how many of the last songs recommended to a user are the state
-// in MusicState (section 6.1).
+// StateSongs is how many of the last songs recommended to a user are the state in MusicState (section 6.1).
 const StateSongs = 3
 
 const stateDim = StateSongs * (NumFields + 1)
@@ -25,10 +24,9 @@ const stateDim = StateSongs * (NumFields + 1)
 // is, and Session and Discount are nil. Users, songs and rewards do not depend on the actions, so
 // algorithms are compared in pairs. Observations have Codes, which are rows of train.csv.
 //
-// On synthetic data environments implement envs.Oracle: the expected reward is
-// the probability that the row's target was drawn with. A policy may earn more
-// than by the best expected reward, since a row has the same target whenever it
-// comes. On real data the law is unknown, and there is no Oracle.
+// On synthetic data environments implement envs.Oracle: the expected reward is the probability that
+// the row's target was drawn with. A policy may earn more than by the best expected reward, since a row
+// has the same target whenever it comes. On real data the law is unknown, and there is no Oracle.
 type MusicStateless struct {
 	Source     Source
 	Candidates int // M; default 10
@@ -131,8 +129,7 @@ type music struct {
 	// latest first, -1 where there were fewer; nil without states.
 	last [][StateSongs]int32
 
-	// steps take turns, so that the observation that was decided on is still
-	// there when its outcome is.
+	// steps take turns, so that the observation that was decided on is still there when its outcome is.
 	steps   [2]envs.Observation
 	current int
 
@@ -201,6 +198,9 @@ type songTable struct {
 }
 
 func (t *songTable) Identity() string { return t.identity }
+
+// Items returns the features of all songs, and which song each code stands for.
+func (t *songTable) Items() (features []float32, songs []int32) { return t.fields.Values, t.data.Song }
 
 func (t *songTable) of(row int32) []float32 { return t.fields.Song(int(t.data.Song[row])) }
 

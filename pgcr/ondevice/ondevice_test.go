@@ -3,6 +3,7 @@
 package ondevice_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/contextrec/contextrec/baselines/neural"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/envtest"
+	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/pgcr"
 	"github.com/contextrec/contextrec/pgcr/ondevice"
 )
@@ -46,17 +48,22 @@ func TestXLADecisions(t *testing.T) {
 	exploring := value
 	seldom := settings
 	exploring.Epsilon, exploring.UpdateEvery, seldom.UpdateEvery = .1, 3, 3
+	ten := one
+	ten.UpdateEvery, ten.WeightedCritic = 10, true
+	music := kkbox.MusicStateless{Source: kkbox.Source{Users: 20}, Candidates: 4}
 	for name, c := range map[string]struct {
 		host    envs.Algorithm
 		device  ondevice.Algorithm
 		problem envs.Problem
 		steps   int // more than a chunk, not whole chunks or blocks
 	}{
-		"linear":         {linear, ondevice.PGCR(linear), envs.Linear{Dim: 8}, 600},
-		"one layer":      {one, ondevice.PGCR(one), envs.Linear{Dim: 8}, 2000},
-		"two layers":     {two, ondevice.PGCR(two), envs.Mixed{Dim: 8}, 1005},
-		"own sets":       {own, ondevice.PGCR(own), envs.Bernoulli{Dim: 8}, 2000},
+		"linear":         {linear, filled(linear), envs.Linear{Dim: 8}, 600},
+		"one layer":      {one, filled(one), envs.Linear{Dim: 8}, 2000},
+		"two layers":     {two, filled(two), envs.Mixed{Dim: 8}, 1005},
+		"own sets":       {own, filled(own), envs.Bernoulli{Dim: 8}, 2000},
 		"epsilon-greedy": {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, exploring, envs.Linear{Dim: 8}, 2000},
+		"songs":          {ten, filled(ten), music, 505},
+		"songs, seldom":  {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, exploring, music, 505},
 		"ties":           {neural.Greedy{Settings: settings}, value, few{envs.Linear{Dim: 2}}, 600},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +108,14 @@ func TestXLADecisions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// filled has the defaults filled in.
+func filled(c pgcr.Config) (a ondevice.PGCR) {
+	if text, err := json.Marshal(c); err != nil || json.Unmarshal(text, &a) != nil {
+		panic("settings that JSON does not have")
+	}
+	return a
 }
 
 // few has four contexts, so that some of five candidates are equal.
@@ -168,7 +183,7 @@ func TestXLAUnsupported(t *testing.T) {
 		"all 200 candidates would": {pgcr.Config{}, envs.Linear{Candidates: 200}, 10},
 		"the history of 1 runs":    {pgcr.Config{}, envs.Linear{}, 100_000_000},
 	} {
-		err := ondevice.Play(t.Context(), c.problem, []uint64{1}, ondevice.PGCR(c.config), []uint64{1}, c.steps, new(recorded).Record)
+		err := ondevice.Play(t.Context(), c.problem, []uint64{1}, filled(c.config), []uint64{1}, c.steps, new(recorded).Record)
 		if reason := ondevice.Unsupported(""); !errors.As(err, &reason) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want an Unsupported with %q", err, want)
 		}

@@ -31,44 +31,29 @@ type player interface {
 	update(states []pgcr.State, h history, own func(i int) *Node) []pgcr.State
 }
 
-// history is what has been on offer and what was chosen in T steps of R runs. Step t of run r is
-// t*R+r, and candidate i of a step stands at place step*M+i.
-type history struct {
-	m        int
-	features *Node // [T*R*M, D+1]
-	reward   *Node // [T*R*M]
-	action   *Node // [T*R] int32
-}
-
-// take takes places from the leading axis of x: [places..., ...].
-func take(x, places *Node) *Node { return Gather(x, InsertAxes(places, -1)) }
-
-// contexts returns those at places, [R, n], as columns, [R, D+1, n].
-func (h history) contexts(places *Node) *Node { return Transpose(take(h.features, places), 1, 2) }
-
-// chosen returns the places of the candidates that were chosen at steps, [R, n].
-func (h history) chosen(steps *Node) *Node { return Add(MulScalar(steps, h.m), take(h.action, steps)) }
-
 // program is the loop, and all that stays on the device from one chunk to the next.
 type program struct {
-	sizes
+	*world
 	backend compute.Backend
-	player  player
 
 	loop, grow *Exec
 	state      []*tensors.Tensor // of each network the weights, then both moments; the actions
 	offers     []*tensors.Tensor // what the world draws, of all steps
+	items      []*tensors.Tensor // the table, where there is one
 }
 
-func newProgram(backend compute.Backend, p player, w *world) *program {
-	prog := &program{sizes: w.sizes, backend: backend, player: p}
-	for _, in := range w.inputs() {
+func newProgram(backend compute.Backend, w *world) *program {
+	prog := &program{world: w, backend: backend}
+	for _, in := range w.drawn {
 		prog.offers = append(prog.offers, in.zeros(w.steps))
 	}
-	for _, network := range p.networks() {
+	if w.table != nil {
+		prog.items = []*tensors.Tensor{tensors.FromFlatDataAndDimensions(w.table, len(w.table))}
+	}
+	for _, network := range w.player.networks() {
 		prog.state = append(prog.state, network.Tensors()...)
 	}
-	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, w.steps, w.runs)))
+	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, w.steps*w.runs)))
 	prog.loop, prog.grow = MustNewExec(backend, prog.build), MustNewExec(backend, appended)
 	return prog
 }
@@ -96,11 +81,11 @@ func at(x, i *Node) *Node {
 	return Reshape(DynamicSlice(x, place(x, i), append([]int{1}, dims[1:]...)), dims[1:]...)
 }
 
-// build makes the graph of a chunk. Its inputs are the state, whose successor it returns, contexts
-// and rewards of all steps, 0, the number of blocks of the chunk, the number of steps before it, and
-// what the player draws.
+// build makes the graph of a chunk. Its inputs are the state, whose successor it returns, what the
+// world has drawn and its table, 0, the number of blocks of the chunk, the number of steps before it,
+// and what the player has drawn.
 func (p *program) build(in []*Node) []*Node {
-	return loop(in, len(p.state)+2, p.block)[:len(p.state)]
+	return loop(in, len(p.state)+len(p.offers)+len(p.items), p.block)[:len(p.state)]
 }
 
 // loop replaces the values in by what step makes of them as long as in[k] is less than in[k+1].
@@ -131,25 +116,35 @@ func (p *program) block(in []*Node) (next []*Node) {
 		s, rest = network.Nodes(rest)
 		states = append(states, s)
 	}
-	action, features, reward, k, before := rest[0], rest[1], rest[2], rest[3], rest[5]
+	m, offers := p.spec.Candidates, rest[1:]
+	h := history{m: m, action: rest[0], reward: Reshape(offers[0], -1), features: offers[1]}
+	if p.table != nil {
+		h.item, h.features = Reshape(offers[1], -1), offers[len(p.offers)]
+	}
+	h.features = Reshape(h.features, -1, p.spec.Dim)
+	rest = offers[len(p.offers)+len(p.items):]
+	k, before := rest[0], rest[2]
 	var drawn []*Node
-	for _, all := range rest[6:] {
+	for _, all := range rest[3:] {
 		drawn = append(drawn, at(all, k))
 	}
 	for e := range p.every {
-		t := AddScalar(Add(before, MulScalar(k, p.every)), e)
-		chosen := p.player.act(states, Transpose(at(features, t), 1, 2), elements(drawn, e))
-		action = DynamicUpdateSlice(action, InsertAxes(chosen, 0), place(action, t))
+		first := MulScalar(AddScalar(Add(before, MulScalar(k, p.every)), e), p.runs)
+		steps := Add(first, Iota(k.Graph(), shapes.Make(dtypes.Int32, p.runs, 1), 0))
+		places := Add(MulScalar(steps, m), Iota(k.Graph(), shapes.Make(dtypes.Int32, p.runs, m), 1))
+		chosen := p.player.act(states, h.contexts(places), elements(drawn, e))
+		h.action = DynamicUpdateSlice(h.action, chosen, []*Node{first})
 	}
-	h := history{p.spec.Candidates, Reshape(features, -1, p.spec.Dim+1), Reshape(reward, -1), Reshape(action, -1)}
 	for u := range p.updates {
 		states = p.player.update(states, h, elements(drawn, u))
 	}
 	for _, s := range states {
 		next = append(next, s.Params, s.M, s.V)
 	}
-	next = append(next, action, features, reward, AddScalar(k, 1))
-	return append(next, in[len(next):]...)
+	next = append(next, h.action)
+	next = append(next, in[len(next):]...)
+	next[len(in)-len(rest)] = AddScalar(k, 1)
+	return next
 }
 
 // elements returns element j of the leading axis of an input.
@@ -159,9 +154,9 @@ func elements(in []*Node, j int) func(i int) *Node {
 
 // play draws and plays n steps, whole blocks, after the first done and returns the actions of all
 // steps, [T, R].
-func (p *program) play(done, n int, w *world) (actions []int32, err error) {
+func (p *program) play(done, n int) (actions []int32, err error) {
 	for k := range n {
-		if err := w.draw(k); err != nil {
+		if err := p.draw(k); err != nil {
 			return nil, err
 		}
 		p.player.draw(k, done+k)
@@ -169,7 +164,7 @@ func (p *program) play(done, n int, w *world) (actions []int32, err error) {
 			p.player.drawUpdate(k/p.every, u, done+k)
 		}
 	}
-	if err := p.extend(done, w); err != nil {
+	if err := p.extend(done); err != nil {
 		return nil, err
 	}
 	var fresh []*tensors.Tensor
@@ -179,20 +174,20 @@ func (p *program) play(done, n int, w *world) (actions []int32, err error) {
 	for _, in := range p.player.inputs() {
 		fresh = append(fresh, in.tensor())
 	}
-	if p.state, err = p.call(p.loop, p.state, p.offers, fresh...); err != nil {
+	if p.state, err = p.call(p.loop, p.state, slices.Concat(p.offers, p.items), fresh...); err != nil {
 		return nil, err
 	}
 	if actions, err = tensors.CopyFlatData[int32](p.state[len(p.state)-1]); err != nil {
 		return nil, err
 	}
-	return actions, cmp.Or(p.finite(done+n), w.verify(n, done, actions))
+	return actions, cmp.Or(p.finite(done+n), p.verify(n, done, actions))
 }
 
 // extend adds what was drawn in a chunk to that of all steps: where host and device share memory in
 // place, else by a program of the device, which copies all.
-func (p *program) extend(done int, w *world) (err error) {
+func (p *program) extend(done int) (err error) {
 	var chunk []*tensors.Tensor
-	for i, in := range w.inputs() {
+	for i, in := range p.drawn {
 		if p.backend.HasSharedBuffers() {
 			err = errors.Join(err, in.write(p.offers[i], done))
 		} else {

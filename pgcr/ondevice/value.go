@@ -3,7 +3,6 @@ package ondevice
 import (
 	"math/rand/v2"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -35,7 +34,7 @@ type value struct {
 	updates  *input[float32] // [U]
 }
 
-func (a Value) player(spec envs.Spec, seeds []uint64, _ compute.Backend) (player, error) {
+func (a Value) player(spec envs.Spec, seeds []uint64) (player, error) {
 	p := &value{Value: a, runs: len(seeds), explored: newInput[int32](a.UpdateEvery, len(seeds)), tie: newInput[int32](a.UpdateEvery, len(seeds), spec.Candidates),
 		steps: newInput[int32](a.UpdatesPerStep, len(seeds), a.BatchSize), updates: newInput[float32](a.UpdatesPerStep)}
 	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}, a.InitScale, seeds, "neural/value")

@@ -2,6 +2,7 @@ package ondevice
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/contextrec/contextrec/envs"
@@ -12,68 +13,111 @@ import (
 // nothing depends on earlier choices, which is seen in one more environment, where the decisions of
 // the loop are made once more.
 type world struct {
-	sizes
-	copies  []envs.Environment
-	actions [][]int // of each
-	played  envs.Environment
+	player             player
+	spec               envs.Spec
+	runs, steps, chunk int // of all, and of a chunk
+	every, updates     int // of a block
+	copies             []envs.Environment
+	actions            [][]int // of each
+	played             envs.Environment
 
-	contexts, rewards *input[float32] // [R, M, D+1] and [R, M]
-	regret            [][]float64     // [K] of [R*M], of each candidate; nil where there is no Oracle
+	table []float32 // [n, D], the features of all items; nil where they have no codes
+	of    []int32   // the item of a code
+
+	reward   *input[float32] // [R, M]
+	features *input[float32] // [R, M, D]
+	item     *input[int32]   // [R, M], a row of the table
+	drawn    []array         // reward, and features or item
+	regret   *input[float64] // [R, M]; not drawn where there is no oracle
+	oracle   bool
 }
 
-func newWorld(problem envs.Problem, seeds []uint64, s sizes) (*world, error) {
-	w := &world{sizes: s}
+// songs is an envs.Table of items with features of their own.
+type songs interface {
+	// Items returns the features of all items, [n, D], and which item each code stands for.
+	Items() (features []float32, of []int32)
+}
+
+// newWorld starts the environments and makes room for what is drawn. An Unsupported says why the device
+// cannot play.
+func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world, error) {
+	spec := problem.Spec()
+	runs, m := len(seeds), spec.Candidates
+	w := &world{player: p, spec: spec, runs: runs}
+	w.every, w.updates = p.block()
 	var err error
 	if w.played, err = problem.New(seeds); err != nil {
 		return nil, err
 	}
-	for i := range s.spec.Candidates {
+	obs := w.played.Observe()
+	switch {
+	case spec.State > 0 || obs.Session != nil:
+		return nil, Unsupported("contexts have a state or sessions, and depend on what is chosen")
+	case m > 100:
+		return nil, Unsupported(fmt.Sprintf("the rewards of all %d candidates would have to be drawn", m))
+	}
+	for i := range m {
 		env, err := problem.New(seeds)
 		if err != nil {
 			return nil, err
 		}
-		w.copies, w.actions = append(w.copies, env), append(w.actions, slices.Repeat([]int{i}, s.runs))
+		w.copies, w.actions = append(w.copies, env), append(w.actions, slices.Repeat([]int{i}, runs))
 	}
-	if w.played.Observe().Session != nil {
-		return nil, Unsupported("the problem has sessions, whose contexts depend on what is chosen")
-	}
-	w.contexts, w.rewards = newInput[float32](s.runs, s.spec.Candidates, s.spec.Dim+1), newInput[float32](s.runs, s.spec.Candidates)
-	for _, in := range w.inputs() {
-		in.allocate(s.chunk)
-	}
-	if _, ok := w.copies[0].(envs.Oracle); ok {
-		for range s.chunk {
-			w.regret = append(w.regret, make([]float64, s.runs*s.spec.Candidates))
+	_, w.oracle = w.played.(envs.Oracle)
+	w.reward, w.regret = newInput[float32](runs, m), newInput[float64](runs, m)
+	w.features, w.item = newInput[float32](runs, m, spec.Dim), newInput[int32](runs, m)
+	w.drawn = []array{w.reward, w.features}
+	if obs.Codes != nil {
+		if table, ok := obs.Codes.Table.(songs); ok {
+			w.table, w.of = table.Items()
+			w.drawn[1] = w.item
 		}
+	}
+	step, block := 0, 0 // bytes of each
+	for _, in := range w.drawn {
+		step += in.bytes()
+	}
+	for _, in := range p.inputs() {
+		block += in.bytes()
+	}
+	switch history := steps * step; {
+	case w.every > mostEvery:
+		return nil, Unsupported(fmt.Sprintf("there are %d steps between updates", w.every))
+	case history > mostHistory || runs*steps*m > math.MaxInt32:
+		return nil, Unsupported(fmt.Sprintf("the history of %d runs of %d steps has %d MiB", runs, steps, history>>20))
+	}
+	blocks := max(1, min(mostChunk/w.every, mostInputs/(block+w.every*step), (steps+w.every-1)/w.every))
+	w.chunk = blocks * w.every
+	w.steps = (steps + w.chunk - 1) / w.chunk * w.chunk // there is room for whole chunks
+	for _, in := range p.inputs() {
+		in.allocate(blocks)
+	}
+	for _, in := range append(w.drawn, w.regret) {
+		in.allocate(w.chunk)
 	}
 	return w, nil
 }
 
-// inputs are what is drawn, as history has it.
-func (w *world) inputs() []array { return []array{w.contexts, w.rewards} }
-
 // draw draws step k of a chunk.
 func (w *world) draw(k int) error {
-	m, d := w.spec.Candidates, w.spec.Dim
-	obs := w.copies[0].Observe()
+	m, obs := w.spec.Candidates, w.copies[0].Observe()
 	if err := obs.Finite(); err != nil {
 		return err
 	}
 	if obs.Sizes != nil {
 		return Unsupported("candidate sets vary in size")
 	}
-	for r := range w.runs {
-		for i := range m {
-			row := part(w.contexts.at(k), r*m+i, w.runs*m)
-			copy(row, obs.Context(r, i))
-			row[d] = 1 // carries the bias of the first layer
+	for i := range w.runs * m {
+		if w.table != nil {
+			w.item.at(k)[i] = w.of[obs.Codes.Items[i]]
+		} else {
+			copy(w.candidate(k, i), obs.Context(i/m, i%m))
 		}
 	}
-	if w.regret != nil {
-		expected := w.regret[k]
-		w.copies[0].(envs.Oracle).ExpectedRewards(expected)
+	if w.oracle {
+		w.copies[0].(envs.Oracle).ExpectedRewards(w.regret.at(k))
 		for r := range w.runs {
-			set := part(expected, r, w.runs)
+			set := part(w.regret.at(k), r, w.runs)
 			best := slices.Max(set)
 			for i := range set {
 				set[i] = best - set[i]
@@ -89,7 +133,7 @@ func (w *world) draw(k int) error {
 			if reward-reward != 0 {
 				return &envs.RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v", i, reward)}
 			}
-			part(w.rewards.at(k), r, w.runs)[i] = reward
+			part(w.reward.at(k), r, w.runs)[i] = reward
 		}
 	}
 	return nil
@@ -107,16 +151,22 @@ func (w *world) verify(n, done int, all []int32) error {
 			return err
 		}
 		same := slices.Equal(out.Reward, tr.Reward)
-		for r := range w.runs {
-			for i := range m {
-				same = same && slices.Equal(obs.Context(r, i), part(w.contexts.at(k), r*m+i, w.runs*m)[:w.spec.Dim])
-			}
+		for i := range w.runs * m {
+			same = same && slices.Equal(obs.Context(i/m, i%m), w.candidate(k, i))
 		}
 		if !same {
 			return Unsupported("contexts or rewards depend on earlier choices")
 		}
 	}
 	return nil
+}
+
+// candidate returns the features of candidate i of step k of the chunk.
+func (w *world) candidate(k, i int) []float32 {
+	if d := w.spec.Dim; w.table != nil {
+		return w.table[int(w.item.at(k)[i])*d:][:d]
+	}
+	return part(w.features.at(k), i, w.runs*w.spec.Candidates)
 }
 
 // outcome is what step k of the chunk came to, whose actions stand at step t of all.
@@ -126,9 +176,9 @@ func (w *world) outcome(k, t int, all []int32) (tr envs.Transition, regret []flo
 	for r := range w.runs {
 		action := int(all[t*w.runs+r])
 		tr.Actions = append(tr.Actions, action)
-		tr.Reward = append(tr.Reward, part(w.rewards.at(k), r, w.runs)[action])
-		if w.regret != nil {
-			regret = append(regret, w.regret[k][r*m+action])
+		tr.Reward = append(tr.Reward, w.reward.at(k)[r*m+action])
+		if w.oracle {
+			regret = append(regret, w.regret.at(k)[r*m+action])
 		}
 	}
 	return tr, regret

@@ -14,8 +14,7 @@ import (
 	"github.com/contextrec/contextrec/pgcr/ondevice"
 )
 
-// fewSteps are played sooner than a loop is compiled, those of a look at a stored
-// result among them.
+// fewSteps are played sooner than a loop is compiled, those of a look at a stored result among them.
 const fewSteps = 500
 
 // player opens the backend and returns what plays runs on the device, or nil where the host does.
@@ -48,18 +47,19 @@ func (p *program) player() (sim.Player, error) {
 	}, nil
 }
 
-// looped is the loop of an algorithm that learns by networks; nil for others.
+// looped is the loop of an algorithm with networks; nil for others.
 func looped(algorithm envs.Algorithm) ondevice.Algorithm {
-	switch a := algorithm.(type) {
-	case pgcr.Config:
-		return ondevice.PGCR(a)
-	case neural.VanillaPG:
-		a.Resamples = pgcr.OwnSets
-		return ondevice.PGCR(a)
+	text, _ := json.Marshal(algorithm) // with the defaults filled in; what fails is no JSON
+	switch algorithm.(type) {
+	case pgcr.Config, neural.VanillaPG:
+		var a ondevice.PGCR
+		if json.Unmarshal(text, &a) == nil {
+			return a
+		}
 	case neural.Greedy, neural.EpsilonGreedy:
-		v := ondevice.Value{} // of the same fields, with the defaults filled in
-		if text, err := json.Marshal(a); err == nil && json.Unmarshal(text, &v) == nil {
-			return v
+		var a ondevice.Value
+		if json.Unmarshal(text, &a) == nil {
+			return a
 		}
 	}
 	return nil
