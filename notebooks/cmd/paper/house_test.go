@@ -37,7 +37,7 @@ var budgets = map[string]int{
 	"envs/sim":            1117, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1779,
-	"envs/logged":         1880, // 900 planned
+	"envs/logged":         1879, // 900 planned
 	"pgcr":                1463, // 1,200 planned
 	"pgcr/ondevice":       874,
 	"baselines":           900,
@@ -45,14 +45,14 @@ var budgets = map[string]int{
 	"notebooks/paper":     1892, // 1,700 planned
 	"notebooks/figure":    907,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1362, // 900 planned
+	"notebooks/cmd/paper": 1361, // 900 planned
 	"notebooks/submit":    369,  // 350 planned
 	"notebooks/kernel":    604,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_620 // of all Go without tests; 15,000 planned
+	mostLines       = 15_618 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
