@@ -22,12 +22,12 @@ func (a *Agent) Parameters() (actor, critic *Parameters) { return a.actor, a.cri
 // which of its contexts, steps[i]'s j-th being i*M+j, each is made. Steps differ.
 func (a *Agent) Sets(steps []int, rng *rand.Rand) (sets [][]int) {
 	m := a.spec.Candidates
-	offers, places := a.resample(0, steps, rng)
+	offers, places := a.replay.Resample(0, steps, a.config.Resamples, rng)
 	for first := 0; first < len(places); first += m {
 		var set []int
 		for _, i := range places[first : first+m] {
 			if i >= 0 {
-				set = append(set, slices.Index(steps, offers[i].step)*m+offers[i].candidate)
+				set = append(set, slices.Index(steps, offers[i].Step)*m+offers[i].Candidate)
 			}
 		}
 		sets = append(sets, set)

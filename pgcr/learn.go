@@ -40,7 +40,7 @@ func (a *Agent) draw() []*tensors.Tensor {
 	c, runs, n, b, m, d := a.config, a.Runs(), max(a.config.Resamples, 1), a.config.BatchSize, a.spec.Candidates, a.spec.Dim
 	steps, critic := a.replay.Draw(b, func(r int) *rand.PCG { return a.streams[r].Batch })
 	k := n * b * m // K, contexts of a run
-	if a.shared() {
+	if a.replay.shared() {
 		k = b * m
 	}
 	contexts := make([]float32, runs*k*d)
@@ -49,7 +49,7 @@ func (a *Agent) draw() []*tensors.Tensor {
 		if steps[r] == nil {
 			continue // the run keeps its parameters until it has a step to learn from
 		}
-		offers, places := a.resample(r, steps[r], rand.New(a.streams[r].Resample))
+		offers, places := a.replay.Resample(r, steps[r], c.Resamples, rand.New(a.streams[r].Resample))
 		for i, o := range offers {
 			a.replay.join(part(contexts, r*k+i, runs*k), r, o)
 		}
@@ -66,18 +66,18 @@ func (a *Agent) draw() []*tensors.Tensor {
 
 // shared says whether the N sets of a step are made of the same B*M contexts of the batch. Where there
 // are states they are not, since a context is joined with the state of the step whose set it is in.
-func (a *Agent) shared() bool { return a.spec.State == 0 && !a.replay.sessions() }
+func (rp *Replay) shared() bool { return rp.spec.State == 0 && !rp.sessions() }
 
-// resample draws N sets for each step of a run's batch, jointly (sections 3.2 and 5.1). It returns
+// Resample draws N sets for each step of a run's batch, jointly (sections 3.2 and 5.1). It returns
 // the contexts that the sets are made of, and which of them stands at each place of the sets, [N, B,
-// M]. A set has the size of its step, and -1 at the places beyond it.
+// M]. A set has the size of its step, and -1 at the places beyond it. N may be OwnSets.
 //
 // In a bandit the candidates of all steps of the batch are permuted at random and cut into sets, N
 // times: each context is in N sets, with M-1 others that are a draw from all contexts seen. In
 // sessions a set is drawn without replacement from the contexts seen in the session of its step,
 // each joined with the state of that step.
-func (a *Agent) resample(r int, steps []int, rng *rand.Rand) (contexts []offer, places []int) {
-	rp, m, n := a.replay, a.spec.Candidates, max(a.config.Resamples, 1)
+func (rp *Replay) Resample(r int, steps []int, resamples int, rng *rand.Rand) (contexts []Offer, places []int) {
+	m, n := rp.spec.Candidates, max(resamples, 1)
 	var filled []int // the places of B sets, [B, M], that have a context
 	for i, step := range steps {
 		for j := range int(rp.step(r, step).Size) {
@@ -88,7 +88,7 @@ func (a *Agent) resample(r int, steps []int, rng *rand.Rand) (contexts []offer, 
 	for i := range n {
 		first, places := len(contexts), part(places, i, n)
 		switch {
-		case a.config.Resamples == OwnSets:
+		case resamples == OwnSets:
 			for _, step := range steps {
 				contexts = rp.offered(contexts, r, step)
 			}
@@ -98,7 +98,7 @@ func (a *Agent) resample(r int, steps []int, rng *rand.Rand) (contexts []offer, 
 			}
 		default:
 			order := rng.Perm(len(filled))
-			if i > 0 && a.shared() { // the contexts are there
+			if i > 0 && rp.shared() { // the contexts are there
 				for j, place := range filled {
 					places[place] = order[j]
 				}
@@ -106,7 +106,7 @@ func (a *Agent) resample(r int, steps []int, rng *rand.Rand) (contexts []offer, 
 			}
 			for j, place := range filled {
 				from := filled[order[j]]
-				contexts = append(contexts, offer{state: steps[place/m], step: steps[from/m], candidate: from % m})
+				contexts = append(contexts, Offer{State: steps[place/m], Step: steps[from/m], Candidate: from % m})
 			}
 		}
 		for j, place := range filled {

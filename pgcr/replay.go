@@ -166,7 +166,7 @@ func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, cr
 		next = make([]float32, runs*b*d)
 	}
 	for r := range runs {
-		steps = append(steps, rp.draw(b, r, rand.New(source(r))))
+		steps = append(steps, rp.Sample(b, r, rand.New(source(r))))
 		for i, step := range steps[r] {
 			at, s := r*b+i, rp.step(r, step)
 			reward[at], ready[at], discount[at] = s.Reward, 1, s.Discount
@@ -183,8 +183,8 @@ func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, cr
 	return steps, critic
 }
 
-// draw draws b steps of a run that can be learned from; nil where it has none.
-func (rp *Replay) draw(b, r int, rng *rand.Rand) (steps []int) {
+// Sample draws b steps of a run that can be learned from; nil where it has none.
+func (rp *Replay) Sample(b, r int, rng *rand.Rand) (steps []int) {
 	h := &rp.runs[r]
 	for !rp.sessions() && h.Count > 0 && len(steps) < b {
 		steps = append(steps, h.oldest()+rng.IntN(len(h.Steps)))
@@ -207,36 +207,43 @@ func (rp *Replay) draw(b, r int, rng *rand.Rand) (steps []int) {
 // step returns what is kept of a step.
 func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[step%rp.capacity] }
 
-// offer is a candidate that was on offer at some step, and the step with whose state it is joined:
+// Next returns the step of the session after one that can be learned from, and the discount of its
+// value in (22), 0 where nothing follows.
+func (rp *Replay) Next(r, step int) (next int, discount float32) {
+	s := rp.step(r, step)
+	return int(s.Next), s.Discount
+}
+
+// Offer is a candidate that was on offer at some step, and the step with whose state it is joined:
 // a context that could have been on offer there (section 5.1).
-type offer struct{ state, step, candidate int }
+type Offer struct{ State, Step, Candidate int }
 
 // chosen is the offer that was chosen at a step.
-func (rp *Replay) chosen(r, step int) offer { return offer{step, step, int(rp.step(r, step).Chosen)} }
+func (rp *Replay) chosen(r, step int) Offer { return Offer{step, step, int(rp.step(r, step).Chosen)} }
 
 // join writes the context of an offer, c~ = (s, c) of section 4, to dst, [D].
-func (rp *Replay) join(dst []float32, r int, o offer) {
+func (rp *Replay) join(dst []float32, r int, o Offer) {
 	h, d := &rp.runs[r], rp.spec.Dim
 	if rp.table != nil {
-		state := h.Codes.at(o.state % rp.capacity)
+		state := h.Codes.at(o.State % rp.capacity)
 		rp.table.Expand(dst, state[:len(state)-rp.spec.Candidates], rp.item(h, o))
 		return
 	}
-	copy(dst, h.Contexts.at(o.step % rp.capacity)[o.candidate*d:(o.candidate+1)*d])
-	copy(dst[:rp.spec.State], h.Contexts.at(o.state%rp.capacity))
+	copy(dst, h.Contexts.at(o.Step % rp.capacity)[o.Candidate*d:(o.Candidate+1)*d])
+	copy(dst[:rp.spec.State], h.Contexts.at(o.State%rp.capacity))
 }
 
 // item is the code of an offer.
-func (rp *Replay) item(h *history, o offer) int32 {
-	codes := h.Codes.at(o.step % rp.capacity)
-	return codes[len(codes)-rp.spec.Candidates+o.candidate]
+func (rp *Replay) item(h *history, o Offer) int32 {
+	codes := h.Codes.at(o.Step % rp.capacity)
+	return codes[len(codes)-rp.spec.Candidates+o.Candidate]
 }
 
 // offered appends the candidates of a step, the chosen one first, as Update wants it.
-func (rp *Replay) offered(offers []offer, r, step int) []offer {
+func (rp *Replay) offered(offers []Offer, r, step int) []Offer {
 	s, first := rp.step(r, step), len(offers)
 	for j := range int(s.Size) {
-		offers = append(offers, offer{step, step, j})
+		offers = append(offers, Offer{step, step, j})
 	}
 	set := offers[first:]
 	set[0], set[s.Chosen] = set[s.Chosen], set[0]
@@ -247,18 +254,18 @@ func (rp *Replay) offered(offers []offer, r, step int) []offer {
 // that were on offer in its session, without replacement: first one of the session's steps, then one
 // of its candidates. Where items have codes, no item comes twice, unless the step itself offered one
 // twice, for then the session may not have enough different ones.
-func (rp *Replay) seen(offers []offer, r, step int, rng *rand.Rand) []offer {
+func (rp *Replay) seen(offers []Offer, r, step int, rng *rand.Rand) []Offer {
 	h, s, first := &rp.runs[r], rp.step(r, step), len(offers)
 	var items []int32
 	for i := 0; rp.table != nil && i < int(s.Size); i++ {
-		items = append(items, rp.item(h, offer{step, step, i}))
+		items = append(items, rp.item(h, Offer{step, step, i}))
 	}
 	slices.Sort(items)
 	visits, differ := h.Visits[s.Session], len(slices.Compact(items)) == int(s.Size)
 	for len(offers) < first+int(s.Size) {
-		o := offer{state: step, step: int(visits[rng.IntN(len(visits))])}
-		o.candidate = rng.IntN(int(rp.step(r, o.step).Size))
-		if !slices.ContainsFunc(offers[first:], func(other offer) bool {
+		o := Offer{State: step, Step: int(visits[rng.IntN(len(visits))])}
+		o.Candidate = rng.IntN(int(rp.step(r, o.Step).Size))
+		if !slices.ContainsFunc(offers[first:], func(other Offer) bool {
 			return other == o || differ && rp.item(h, other) == rp.item(h, o)
 		}) {
 			offers = append(offers, o)

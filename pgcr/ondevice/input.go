@@ -1,7 +1,6 @@
 package ondevice
 
 import (
-	"math/rand/v2"
 	"unsafe"
 
 	"github.com/gomlx/compute/dtypes"
@@ -61,15 +60,4 @@ func (in *input[T]) bytes() int { return in.size * int(unsafe.Sizeof(*new(T))) }
 func part[T any](all []T, i, n int) []T {
 	width := len(all) / n
 	return all[i*width : (i+1)*width]
-}
-
-// drawSteps draws steps of run r for a batch from those up to t that are kept, as a Replay does.
-func drawSteps(dst []int32, r, runs, t, capacity int, rng *rand.Rand) {
-	n := t + 1
-	if capacity > 0 {
-		n = min(n, capacity)
-	}
-	for i := range dst {
-		dst[i] = int32((t+1-n+rng.IntN(n))*runs + r)
-	}
 }

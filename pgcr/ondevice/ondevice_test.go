@@ -48,8 +48,9 @@ func TestXLADecisions(t *testing.T) {
 	exploring := value
 	seldom := settings
 	exploring.Epsilon, exploring.UpdateEvery, seldom.UpdateEvery = .1, 3, 3
-	ten := one
-	ten.UpdateEvery, ten.WeightedCritic = 10, true
+	ten, returns, discounted, discounting := one, one, seldom, exploring
+	ten.UpdateEvery, ten.WeightedCritic, returns.Resamples, returns.Discount = 10, true, pgcr.OwnSets, .9
+	discounted.Discount, discounting.Discount, returns.ActorRate = .9, .9, rate/10
 	music := kkbox.MusicStateless{Source: kkbox.Source{Users: 20}, Candidates: 4}
 	for name, c := range map[string]struct {
 		host    envs.Algorithm
@@ -64,6 +65,9 @@ func TestXLADecisions(t *testing.T) {
 		"epsilon-greedy": {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, exploring, envs.Linear{Dim: 8}, 2000},
 		"songs":          {ten, filled(ten), music, 505},
 		"songs, seldom":  {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, exploring, music, 505},
+		"states":         {two, filled(two), kkbox.MusicState(music), 505},
+		"returns":        {returns, filled(returns), kkbox.MusicState(music), 505},
+		"values":         {neural.EpsilonGreedy{Settings: discounted, Epsilon: .1}, discounting, kkbox.MusicState(music), 505},
 		"ties":           {neural.Greedy{Settings: settings}, value, few{envs.Linear{Dim: 2}}, 600},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,11 @@ type player interface {
 	block() (every, updates int)  // E steps and U updates
 	networks() []*pgcr.Parameters // as they are at first
 	inputs() []array              // what draw draws
-	draw(k, t int)                // for step k of a chunk, which is step t of all, from 0 on
-	drawUpdate(k, u, t int)       // for update u of block k of a chunk, after step t
+
+	// draw draws for step k of a chunk, which is step t of all, from 0 on. Actions and rewards of the
+	// transition are none of the player's.
+	draw(k, t int, tr envs.Transition) error
+	drawUpdate(k, u, t int) // for update u of block k of a chunk, after step t
 
 	// act returns the actions, [R] int32, for contexts in columns, [R, D+1, M]. own(i) is what was
 	// drawn for the step into input i.
@@ -121,7 +124,10 @@ func (p *program) block(in []*Node) (next []*Node) {
 	if p.table != nil {
 		h.item, h.features = Reshape(offers[1], -1), offers[len(p.offers)]
 	}
-	h.features = Reshape(h.features, -1, p.spec.Dim)
+	if p.past != nil {
+		h.past = Reshape(offers[2], p.steps*p.runs, -1)
+	}
+	h.features = Reshape(h.features, -1, p.spec.Dim-p.spec.State)
 	rest = offers[len(p.offers)+len(p.items):]
 	k, before := rest[0], rest[2]
 	var drawn []*Node
@@ -132,7 +138,7 @@ func (p *program) block(in []*Node) (next []*Node) {
 		first := MulScalar(AddScalar(Add(before, MulScalar(k, p.every)), e), p.runs)
 		steps := Add(first, Iota(k.Graph(), shapes.Make(dtypes.Int32, p.runs, 1), 0))
 		places := Add(MulScalar(steps, m), Iota(k.Graph(), shapes.Make(dtypes.Int32, p.runs, m), 1))
-		chosen := p.player.act(states, h.contexts(places), elements(drawn, e))
+		chosen := p.player.act(states, h.contexts(places, steps), elements(drawn, e))
 		h.action = DynamicUpdateSlice(h.action, chosen, []*Node{first})
 	}
 	for u := range p.updates {
@@ -156,10 +162,13 @@ func elements(in []*Node, j int) func(i int) *Node {
 // steps, [T, R].
 func (p *program) play(done, n int) (actions []int32, err error) {
 	for k := range n {
-		if err := p.draw(k); err != nil {
+		tr, err := p.draw(k, done+k)
+		if err != nil {
 			return nil, err
 		}
-		p.player.draw(k, done+k)
+		if err := p.player.draw(k, done+k, tr); err != nil {
+			return nil, err
+		}
 		for u := 0; (k+1)%p.every == 0 && u < p.updates; u++ {
 			p.player.drawUpdate(k/p.every, u, done+k)
 		}

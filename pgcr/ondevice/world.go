@@ -10,7 +10,7 @@ import (
 
 // world draws what happens in a chunk of steps. It has M environments of the same seeds, and always
 // chooses the i-th candidate in the i-th, which so tells that candidate's reward. That is right where
-// nothing depends on earlier choices, which is seen in one more environment, where the decisions of
+// nothing but a state depends on earlier choices, which is seen in one more environment, where the decisions of
 // the loop are made once more.
 type world struct {
 	player             player
@@ -21,20 +21,24 @@ type world struct {
 	actions            [][]int // of each
 	played             envs.Environment
 
-	table []float32 // [n, D], the features of all items; nil where they have no codes
+	table []float32 // [n, I], the features of all items; nil where they have no codes
 	of    []int32   // the item of a code
 
 	reward   *input[float32] // [R, M]
-	features *input[float32] // [R, M, D]
+	features *input[float32] // [R, M, I], those of the item, without a state
 	item     *input[int32]   // [R, M], a row of the table
-	drawn    []array         // reward, and features or item
+	past     *input[int32]   // [R, V]: the last V steps of the session, the latest first, or -1; nil without states
+	drawn    []array         // reward, features or item, and past
 	regret   *input[float64] // [R, M]; not drawn where there is no oracle
 	oracle   bool
+
+	last []map[int32][]int32 // of each run, by session: what past has at its next step
 }
 
-// songs is an envs.Table of items with features of their own.
+// songs is an envs.Table of items with features of their own. The state is the last items that were
+// chosen in the session, the latest first, each with a feedback of 2 r - 1, all 0 where there were fewer.
 type songs interface {
-	// Items returns the features of all items, [n, D], and which item each code stands for.
+	// Items returns the features of all items, [n, I], and which item each code stands for.
 	Items() (features []float32, of []int32)
 }
 
@@ -42,7 +46,7 @@ type songs interface {
 // cannot play.
 func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world, error) {
 	spec := problem.Spec()
-	runs, m := len(seeds), spec.Candidates
+	runs, m, dim := len(seeds), spec.Candidates, spec.Dim-spec.State
 	w := &world{player: p, spec: spec, runs: runs}
 	w.every, w.updates = p.block()
 	var err error
@@ -50,10 +54,7 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 		return nil, err
 	}
 	obs := w.played.Observe()
-	switch {
-	case spec.State > 0 || obs.Session != nil:
-		return nil, Unsupported("contexts have a state or sessions, and depend on what is chosen")
-	case m > 100:
+	if m > 100 {
 		return nil, Unsupported(fmt.Sprintf("the rewards of all %d candidates would have to be drawn", m))
 	}
 	for i := range m {
@@ -65,12 +66,22 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 	}
 	_, w.oracle = w.played.(envs.Oracle)
 	w.reward, w.regret = newInput[float32](runs, m), newInput[float64](runs, m)
-	w.features, w.item = newInput[float32](runs, m, spec.Dim), newInput[int32](runs, m)
+	w.features, w.item = newInput[float32](runs, m, dim), newInput[int32](runs, m)
 	w.drawn = []array{w.reward, w.features}
 	if obs.Codes != nil {
 		if table, ok := obs.Codes.Table.(songs); ok {
 			w.table, w.of = table.Items()
 			w.drawn[1] = w.item
+		}
+	}
+	switch states := obs.Session != nil || spec.State > 0; {
+	case states && w.table == nil:
+		return nil, Unsupported("contexts have a state or sessions, and depend on what is chosen")
+	case states:
+		w.past = newInput[int32](runs, spec.State/(dim+1))
+		w.drawn = append(w.drawn, w.past)
+		for range runs {
+			w.last = append(w.last, map[int32][]int32{})
 		}
 	}
 	step, block := 0, 0 // bytes of each
@@ -98,21 +109,30 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 	return w, nil
 }
 
-// draw draws step k of a chunk.
-func (w *world) draw(k int) error {
+// draw draws step k of a chunk, which is step t of all. It returns what a history has of it, which
+// choices change in nothing.
+func (w *world) draw(k, t int) (tr envs.Transition, err error) {
 	m, obs := w.spec.Candidates, w.copies[0].Observe()
 	if err := obs.Finite(); err != nil {
-		return err
+		return tr, err
 	}
 	if obs.Sizes != nil {
-		return Unsupported("candidate sets vary in size")
+		return tr, Unsupported("candidate sets vary in size")
 	}
 	for i := range w.runs * m {
 		if w.table != nil {
 			w.item.at(k)[i] = w.of[obs.Codes.Items[i]]
 		} else {
-			copy(w.candidate(k, i), obs.Context(i/m, i%m))
+			copy(w.candidate(k, i), obs.Context(i/m, i%m)[w.spec.State:])
 		}
+	}
+	for r, last := range w.last {
+		past, session := part(w.past.at(k), r, w.runs), obs.Session[r]
+		if last[session] == nil {
+			last[session] = slices.Repeat([]int32{-1}, len(past))
+		}
+		copy(past, last[session])
+		last[session] = append([]int32{int32(t*w.runs + r)}, past[:len(past)-1]...)
 	}
 	if w.oracle {
 		w.copies[0].(envs.Oracle).ExpectedRewards(w.regret.at(k))
@@ -127,16 +147,20 @@ func (w *world) draw(k int) error {
 	for i, env := range w.copies {
 		out, err := env.Step(w.actions[i])
 		if err != nil {
-			return err
+			return tr, err
 		}
 		for r, reward := range out.Reward {
 			if reward-reward != 0 {
-				return &envs.RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v", i, reward)}
+				return tr, &envs.RunError{Run: r, Err: fmt.Errorf("the reward of candidate %d is %v", i, reward)}
 			}
 			part(w.reward.at(k), r, w.runs)[i] = reward
 		}
+		if i == 0 {
+			obs.Contexts = nil
+			tr = envs.Transition{Observation: obs, Actions: w.actions[0], Outcome: out}
+		}
 	}
-	return nil
+	return tr, nil
 }
 
 // verify makes the decisions of n steps after the first done, and returns an Unsupported where other
@@ -152,7 +176,7 @@ func (w *world) verify(n, done int, all []int32) error {
 		}
 		same := slices.Equal(out.Reward, tr.Reward)
 		for i := range w.runs * m {
-			same = same && slices.Equal(obs.Context(i/m, i%m), w.candidate(k, i))
+			same = same && slices.Equal(obs.Context(i/m, i%m)[w.spec.State:], w.candidate(k, i))
 		}
 		if !same {
 			return Unsupported("contexts or rewards depend on earlier choices")
@@ -161,9 +185,9 @@ func (w *world) verify(n, done int, all []int32) error {
 	return nil
 }
 
-// candidate returns the features of candidate i of step k of the chunk.
+// candidate returns the features of candidate i of step k of the chunk, without its state.
 func (w *world) candidate(k, i int) []float32 {
-	if d := w.spec.Dim; w.table != nil {
+	if d := w.spec.Dim - w.spec.State; w.table != nil {
 		return w.table[int(w.item.at(k)[i])*d:][:d]
 	}
 	return part(w.features.at(k), i, w.runs*w.spec.Candidates)
