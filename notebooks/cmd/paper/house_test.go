@@ -28,7 +28,7 @@ import (
 // writes tables in three formats, and learns and judges from logs (180), for which
 // envs says what made a saved policy (10). logged has readers of three formats (558),
 // eleven estimators with their sources, three models, diagnostics, marginal weights and
-// the learning of estimates, for which pgcr has Improve (61).
+// the learning of estimates, for which pgcr has Improve (61). ondevice plays with states too (100).
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (170), statistics across problems (150) and three studies (153).
 var budgets = map[string]int{
@@ -38,8 +38,8 @@ var budgets = map[string]int{
 	"envs/online":         173,
 	"envs/kkbox":          1779,
 	"envs/logged":         1879, // 900 planned
-	"pgcr":                1463, // 1,200 planned
-	"pgcr/ondevice":       874,
+	"pgcr":                1470, // 1,200 planned
+	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           900,
 	"baselines/neural":    395,
 	"notebooks/paper":     1892, // 1,700 planned
@@ -52,14 +52,14 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_618 // of all Go without tests; 15,000 planned
+	mostLines       = 15_713 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
 
 // mostExported are the most names that a package may export, methods included.
 // pgcr was planned with about 45; ondevice and neural share its networks.
-var mostExported = map[string]int{"pgcr": 57, "notebooks/paper": 66}
+var mostExported = map[string]int{"pgcr": 61, "notebooks/paper": 66}
 
 // repositoryFiles are the files that git has, by their paths in the repository,
 // below a root.
