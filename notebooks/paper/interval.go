@@ -64,25 +64,15 @@ const (
 )
 
 // below judges the claim that what i estimates is below the limit.
-func (i Interval) below(limit float64) Verdict {
-	switch {
-	case i.High < limit:
-		return Reproduced
-	case i.Low > limit:
-		return NotReproduced
-	}
-	return Undecided
-}
+func (i Interval) below(limit float64) Verdict { return i.within(math.Inf(-1), limit) }
 
 // above judges the claim that what i estimates is above the limit.
-func (i Interval) above(limit float64) Verdict {
-	return Interval{-i.Mean, -i.High, -i.Low}.below(-limit)
-}
+func (i Interval) above(limit float64) Verdict { return i.within(limit, math.Inf(1)) }
 
 // within judges the claim that what i estimates lies between low and high.
 func (i Interval) within(low, high float64) Verdict {
 	switch {
-	case i.Low >= low && i.High <= high:
+	case i.Low > low && i.High < high:
 		return Reproduced
 	case i.Low > high || i.High < low:
 		return NotReproduced

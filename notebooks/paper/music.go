@@ -56,9 +56,7 @@ func UsualScale(e sim.Experiment) float64 {
 
 // ShortScale is the fraction that notebooks and paper reproduce play unless another
 // one is asked for: 200 steps.
-func ShortScale(e sim.Experiment) float64 {
-	return min(1, 200/float64(e.Steps))
-}
+func ShortScale(e sim.Experiment) float64 { return min(1, 200/float64(e.Steps)) }
 
 // Episode is over how many steps rewards are averaged in a figure of a run of that
 // many steps: the paper's 10,000, or a twentieth of the steps where that is less.

@@ -149,10 +149,7 @@ func ClaimTable(claims []Claim) (header []string, rows [][]string) {
 }
 
 func (c Claim) about() string {
-	if c.Setting == "" {
-		return c.Source
-	}
-	return c.Source + "; " + c.Setting
+	return strings.TrimSuffix(c.Source+"; "+c.Setting, "; ")
 }
 
 // TableText is a table in a format: "markdown", which is GitHub's, "latex" or

@@ -7,16 +7,16 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	_ "github.com/gomlx/go-xla/compute/xla"
 
 	"github.com/contextrec/contextrec/baselines/neural"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/envtest"
 	"github.com/contextrec/contextrec/envs/kkbox"
+	_ "github.com/contextrec/contextrec/notebooks/paper" // opens XLA as the programs do
 	"github.com/contextrec/contextrec/pgcr"
 	"github.com/contextrec/contextrec/pgcr/ondevice"
 )
@@ -195,5 +195,20 @@ func TestXLAUnsupported(t *testing.T) {
 	err := ondevice.Play(t.Context(), envs.Linear{}, []uint64{1}, ondevice.PGCR{ActorRate: -1}, []uint64{1}, 10, new(recorded).Record)
 	if err == nil || !strings.Contains(err.Error(), "ActorRate is -1") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The plugin for the CPU makes four devices, and a thread for each, if it is not asked for one.
+func TestXLADevices(t *testing.T) {
+	if strings.Contains(os.Getenv("GOMLX_BACKEND"), "cuda") {
+		t.Skip("of the plugin for the CPU")
+	}
+	backend, err := pgcr.OpenBackend("xla:cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backend.Finalize()
+	if n := backend.NumDevices(); n != 1 {
+		t.Errorf("%d devices, want 1", n)
 	}
 }
