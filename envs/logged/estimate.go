@@ -39,8 +39,15 @@ type Estimate struct {
 	up, down  []float64 // the highest and the lowest that it could have been
 }
 
-// String is mean and interval, such as "0.306 [0.2594, 0.3521]".
-func (e Estimate) String() string { return fmt.Sprintf("%.4g [%.4g, %.4g]", e.Mean, e.Low, e.High) }
+// String is mean and interval with three decimals, such as "0.306 [0.259, 0.352]", and with more where
+// the interval is short.
+func (e Estimate) String() string {
+	decimals := 3
+	if width := e.High - e.Low; width > 0 && width < 0.1 {
+		decimals = 2 - int(math.Floor(math.Log10(width)))
+	}
+	return fmt.Sprintf("%.*f [%.*f, %.*f]", decimals, e.Mean, decimals, e.Low, decimals, e.High)
+}
 
 // Minus is the difference of two estimates from the same decisions. Its interval is shorter than
 // theirs where they have luck in common. It panics when the decisions are not the same.

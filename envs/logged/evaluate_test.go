@@ -187,7 +187,7 @@ func TestByHand(t *testing.T) {
 	byUser := table([]float64{1, 0, 3, 2}, []float64{1, 1, 1, 1}, "aabb").Mean()
 	near(t, "the standard error by user", byUser.Error, 1)
 	near(t, "the units", float64(byUser.Units), 2)
-	if got := byUser.String(); got != "1.5 [-11.95, 14.95]" {
+	if got := byUser.String(); got != "1.500 [-11.947, 14.947]" {
 		t.Errorf("the estimate is %q", got)
 	}
 }

@@ -146,7 +146,7 @@ func TestDiagnose(t *testing.T) {
 		{table(slices.Repeat([]float64{1, 0}, 100), slices.Repeat([]float64{0.5}, 200), ""), nil},
 		{rare, []string{"1 effective decisions", "1 % of the decisions have 98 % of the weighted rewards"}},
 		{zero, []string{"0 of the log's choices"}},
-		{wrong, []string{"the mean weight is 0.5 [0.4251, 0.5749], which leaves out 1"}},
+		{wrong, []string{"the mean weight is 0.500 [0.425, 0.575], which leaves out 1"}},
 		{few, []string{"2 effective decisions of 4", "2 of the log's choices"}},
 	} {
 		d := evaluate(t, c.log, &first{}, 1).Diagnose()

@@ -328,6 +328,8 @@ func TestColours(t *testing.T) {
 		{[]string{"PGCR", "epsilon-greedy"}, 9, figure.Options{}, []int{vermilion, blue}, nil},
 		{[]string{"PGCR", "other"}, 9, figure.Options{Ramp: []string{"other", "PGCR"}}, []int{light, dark}, []int{blue}},
 		{[]string{"PGCR, ours", "other"}, 9, figure.Options{}, []int{dark, blue}, nil},
+		{[]string{"Lin-UCB, tuned", "other"}, 9, figure.Options{}, []int{red, blue}, nil},
+		{[]string{"PGCR", "PGCR, gamma 0.9"}, 9, figure.Options{}, []int{blue}, []int{vermilion}},
 		{[]string{"PGCR"}, 9, figure.Options{References: []string{"PGCR"}}, nil, []int{blue}},
 	} {
 		var results []*sim.Result

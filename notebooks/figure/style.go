@@ -48,18 +48,30 @@ var light, dark = color.NRGBA{0x8F, 0xC1, 0xE3, 0xFF}, color.NRGBA{0x08, 0x2A, 0
 
 func (o Options) reference(name string) bool { return slices.Contains(o.References, name) }
 
-// styles gives every series its style: as a reference, its place in the ramp, the
-// fixed one of an algorithm, or else the first of the palette that is still free.
+// styles gives every series its style: as a reference, its place in the ramp, the fixed one of an
+// algorithm, that one's colour with other dashes where a comma and more follow its name, or else the
+// first of the palette that is still free.
 func (o Options) styles(series []Series) []draw.LineStyle {
-	used := map[int]bool{}
+	algorithm := func(s Series) int { // in fixed, or -1
+		name, _, _ := strings.Cut(s.Name, ", ")
+		if _, isForm := forms[s.Name]; isForm || s.Reference {
+			return -1
+		}
+		return slices.Index(fixed, name)
+	}
+	used, others := map[int]bool{}, map[int]int{} // of the palette; how many forms of an algorithm have a style
 	for _, s := range series {
-		used[slices.Index(fixed, s.Name)] = !s.Reference
+		k := algorithm(s)
+		used[k] = true
+		if slices.Contains(fixed, s.Name) {
+			others[k] = 1
+		}
 	}
 	out := make([]draw.LineStyle, len(series))
 	next := 0
 	for i, s := range series {
 		form, isForm := forms[s.Name]
-		switch step, k := slices.Index(o.Ramp, s.Name), slices.Index(fixed, s.Name); {
+		switch step, k := slices.Index(o.Ramp, s.Name), algorithm(s); {
 		case s.Reference:
 			dash := [][]vg.Length{{4, 3}, {1, 3}, {10, 3}}[max(0, slices.Index(o.References, s.Name))%3]
 			out[i] = line(palette[len(palette)-1], 1, dash)
@@ -67,14 +79,19 @@ func (o Options) styles(series []Series) []draw.LineStyle {
 			out[i] = line(shade(step, len(o.Ramp)), 1.5, nil)
 		case isForm:
 			out[i] = form
+		case k >= 0:
+			dash := k
+			if s.Name != fixed[k] {
+				dash += others[k]
+				others[k]++
+			}
+			out[i] = line(palette[k], 1.5, dashes[dash%len(dashes)])
 		default:
-			for k < 0 && used[next] {
+			for used[next] {
 				next++
 			}
-			if k < 0 {
-				k, used[next] = next, true
-			}
-			out[i] = line(palette[k%len(palette)], 1.5, dashes[(k+k/len(palette))%len(dashes)])
+			used[next] = true
+			out[i] = line(palette[next%len(palette)], 1.5, dashes[(next+next/len(palette))%len(dashes)])
 		}
 	}
 	return out

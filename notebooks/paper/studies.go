@@ -76,20 +76,36 @@ func defaults() (all []sim.Experiment) {
 // when is when PGCR wins: on problems from linear to far from linear, and with states, where
 // what pays now is not what pays in the long run and a bandit cannot know.
 func when() (all []sim.Experiment) {
+	tuned := map[bool][]sim.Entry{ // the best of the search at lambda 0.5, by whether it is the product
+		false: {
+			{Name: "Lin-UCB, tuned", Algorithm: baselines.LinUCB{Alpha: 0.152, Ridge: 8.13, Intercept: true}},
+			{Name: "Thompson, tuned", Algorithm: baselines.LinearThompson{Scale: 0.0165, Ridge: 2.09, Intercept: true}},
+			{Name: "greedy, tuned", Algorithm: neural.Greedy{Settings: neural.Settings{Rate: 0.00196, Decay: 0.0001, InitScale: 0.372, UpdatesPerStep: 4}}},
+			{Name: "PGCR, tuned", Algorithm: pgcr.Config{ActorRate: 0.00411, CriticRate: 0.00566, InitScale: 1, UpdatesPerStep: 1, WeightedCritic: true}},
+		},
+		true: {
+			{Name: "Lin-UCB, tuned", Algorithm: baselines.LinUCB{Alpha: 0.152, Ridge: 8.13, Intercept: true}},
+			{Name: "Thompson, tuned", Algorithm: baselines.LinearThompson{Scale: 0.00382, Ridge: 7.89, Intercept: true}},
+			{Name: "greedy, tuned", Algorithm: baselines.Standardised{Algorithm: neural.Greedy{Settings: neural.Settings{Rate: 0.0337, Decay: 0.0001, InitScale: 0.281, UpdatesPerStep: 4}}}},
+			{Name: "PGCR, tuned", Algorithm: pgcr.Config{ActorRate: 0.00316, CriticRate: 0.00685, Decay: 0.0001, InitScale: 0.563, Resamples: 4, UpdatesPerStep: 4}},
+		},
+	}
 	for _, p := range []Family{{Lambda: 0}, {Lambda: 0.25}, {Lambda: 0.5}, {Lambda: 0.75}, {Lambda: 1},
 		{0.25, true}, {0.5, true}, {0.75, true}, {1, true}} {
-		name := map[bool]string{false: "when", true: "when-product"}[p.Product]
+		name := "when"
+		if p.Product {
+			name = "when-product"
+		}
 		all = append(all, sim.Experiment{
 			Name: fmt.Sprint(name, "-", p.Lambda), Problem: p, Runs: 10, Steps: 20_000, Seed: 2020,
-			Entries: []sim.Entry{
-				{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 0.1}},
+			Entries: append(tuned[p.Product], []sim.Entry{
 				{Name: "Lin-UCB, default", Algorithm: baselines.LinUCB{}},
-				{Name: "Thompson", Algorithm: baselines.LinearThompson{}},
-				{Name: "greedy", Algorithm: neural.Greedy{}},
+				{Name: "Thompson, default", Algorithm: baselines.LinearThompson{}},
+				{Name: "greedy, default", Algorithm: neural.Greedy{}},
 				{Name: "PGCR, default", Algorithm: pgcr.Config{}},
 				{Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
 				{Name: "random", Algorithm: baselines.Random{}},
-			},
+			}...),
 		})
 	}
 	return append(all, sim.Experiment{

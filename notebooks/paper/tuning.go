@@ -38,7 +38,7 @@ func Tuning(e sim.Experiment) sim.Experiment {
 		networks = append(networks, d.network())
 	}
 	for _, name := range []string{"PGCR", "PGCR, ours", "vanilla PG", "epsilon-greedy", "greedy", "Lin-UCB", "GLM-UCB", "Thompson"} {
-		if _, linear := e.Problem.(envs.Linear); linear && name == "GLM-UCB" {
+		if unbounded(e.Problem) && name == "GLM-UCB" {
 			continue // as in the paper
 		}
 		d := draws{envs.NewRand(tuneSeed, name)}
@@ -213,7 +213,7 @@ func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algor
 	case "Thompson":
 		scale, ridge, other := linear(0.001)
 		a = baselines.LogisticThompson{Scale: scale, Ridge: ridge, NoIntercept: other}
-		if _, is := e.Problem.(envs.Linear); is {
+		if unbounded(e.Problem) {
 			a = baselines.LinearThompson{Scale: scale, Ridge: ridge, Intercept: other}
 		}
 	}
@@ -221,6 +221,15 @@ func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algor
 		return baselines.Standardised{Algorithm: a}
 	}
 	return a
+}
+
+// unbounded reports whether rewards leave the interval from 0 to 1, on which logistic models rest.
+func unbounded(p envs.Problem) bool {
+	switch p.(type) {
+	case envs.Linear, Family:
+		return true
+	}
+	return false
 }
 
 // draws draws settings.
