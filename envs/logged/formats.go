@@ -99,7 +99,10 @@ func (t *table) event(rows []record) (d Decision, _ error) {
 	if e[at] == nil {
 		at, first = "_label_Action", 1
 	}
-	d.Chosen = int(number(at, first, first+float64(len(sets)-1)) - first)
+	chosen := number(at, first, first+float64(len(sets)-1)) - first
+	if d.Chosen = int(chosen); chosen != math.Trunc(chosen) {
+		t.wrong(row, at, "%v is not a whole number", e[at])
+	}
 	for c, set := range append([]any{context}, sets...) {
 		flatten("", set, func(name string, x float64) {
 			if !(math.Abs(x) <= math.MaxFloat32) {

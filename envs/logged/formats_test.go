@@ -59,6 +59,7 @@ func TestFormats(t *testing.T) {
 		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, `a.dsjson: line 1, column "_label_probability": 0 is not`},
 		{json(strings.Replace(events, `Index":1`, `Index":2`, 1)), logged.Format{}, `a.dsjson: line 1, column "_labelIndex": 2 is not a number from 0 to 1`},
 		{json(strings.Replace(events, `-2`, `"-2"`, 1)), logged.Format{}, `"_label_cost": "-2" is not a number`},
+		{json(strings.Replace(events, `Index":1`, `Index":0.5`, 1)), logged.Format{}, `"_labelIndex": 0.5 is not a whole number`},
 		{json(strings.Replace(events, `"pdrop":0.5`, `"pdrop":1`, 1) + "{}\n"), logged.Format{}, `line 4, column "pdrop": 1 is not a number from 0 to`},
 		{json(strings.ReplaceAll(events, "EventId", "EventID")), logged.Format{}, "[{line 1  [0 2.5"},
 		{json(strings.Replace(events, "_label_cost", "_Label_Cost", 1)), logged.Format{}, "[2 events without"},

@@ -38,7 +38,7 @@ var budgets = map[string]int{
 	"envs/sim":            1117, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1779,
-	"envs/logged":         1886, // 900 planned
+	"envs/logged":         1889, // 900 planned
 	"pgcr":                1470, // 1,200 planned
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           900,
@@ -53,7 +53,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_796 // of all Go without tests; 15,000 planned
+	mostLines       = 15_799 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
