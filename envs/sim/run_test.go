@@ -415,11 +415,11 @@ func TestFullDisk(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	small := limit
-	small.Cur = 1 << 10
+	small.Cur = 1 << 22 // far more than go test itself writes meanwhile
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
 		t.Fatal(err)
 	}
-	err := sim.WriteFile(path, make([]byte, 1<<12))
+	err := sim.WriteFile(path, make([]byte, 1<<23))
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		t.Fatal(err)
 	}
