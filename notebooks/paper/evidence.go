@@ -167,11 +167,10 @@ func together(a, b evidence) (evidence, evidence) {
 		for _, r := range results {
 			short := *r
 			short.Steps, short.Checkpoints, short.Reward, short.Regret = both[len(both)-1], both, make([][]float64, r.Runs), nil
-			for k, step := range r.Checkpoints {
-				if slices.Contains(both, step) {
-					for run := range short.Reward {
-						short.Reward[run] = append(short.Reward[run], r.Reward[run][k])
-					}
+			for _, step := range both {
+				k, _ := slices.BinarySearch(r.Checkpoints, step)
+				for run, reward := range r.Reward {
+					short.Reward[run] = append(short.Reward[run], reward[k])
 				}
 			}
 			e.results = append(e.results, &short)

@@ -38,7 +38,7 @@ func Tuning(e sim.Experiment) sim.Experiment {
 		networks = append(networks, d.network())
 	}
 	for _, name := range []string{"PGCR", "PGCR, ours", "vanilla PG", "epsilon-greedy", "greedy", "Lin-UCB", "GLM-UCB", "Thompson"} {
-		if unbounded(e.Problem) && name == "GLM-UCB" {
+		if gaussian(e.Problem) && name == "GLM-UCB" {
 			continue // as in the paper
 		}
 		d := draws{envs.NewRand(tuneSeed, name)}
@@ -171,10 +171,8 @@ func (d draws) network() network {
 func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algorithm) {
 	form := pgcr.Paper()
 	if IsMusic(e) {
-		form.Hidden, form.BatchSize, form.UpdateEvery = []int{60, 20}, 256, 10
-		if e.Name == MusicState().Name {
-			form.Hidden = []int{90, 20}
-		}
+		untuned := slices.IndexFunc(e.Entries, func(n sim.Entry) bool { return n.Name == "PGCR, untuned" })
+		form = e.Entries[untuned].Algorithm.(pgcr.Config) // with its networks and batches
 	}
 	form.ActorRate, form.CriticRate = n.actorRate, n.criticRate
 	ours := form
@@ -213,7 +211,7 @@ func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algor
 	case "Thompson":
 		scale, ridge, other := linear(0.001)
 		a = baselines.LogisticThompson{Scale: scale, Ridge: ridge, NoIntercept: other}
-		if unbounded(e.Problem) {
+		if gaussian(e.Problem) {
 			a = baselines.LinearThompson{Scale: scale, Ridge: ridge, Intercept: other}
 		}
 	}
@@ -223,8 +221,8 @@ func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algor
 	return a
 }
 
-// unbounded reports whether rewards leave the interval from 0 to 1, on which logistic models rest.
-func unbounded(p envs.Problem) bool {
+// gaussian reports whether rewards are a mean with Gaussian noise, of which logistic models make nothing.
+func gaussian(p envs.Problem) bool {
 	switch p.(type) {
 	case envs.Linear, Family:
 		return true

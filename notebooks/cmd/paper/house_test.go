@@ -43,7 +43,7 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           900,
 	"baselines/neural":    395,
-	"notebooks/paper":     1951, // 1,700 planned
+	"notebooks/paper":     1948, // 1,700 planned
 	"notebooks/figure":    924,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
 	"notebooks/cmd/paper": 1361, // 900 planned
@@ -53,7 +53,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_799 // of all Go without tests; 15,000 planned
+	mostLines       = 15_796 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
