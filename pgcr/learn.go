@@ -43,24 +43,29 @@ func (a *Agent) draw() []*tensors.Tensor {
 	if a.replay.shared() {
 		k = b * m
 	}
-	contexts := make([]float32, runs*k*d)
+	rows, places := make([]float32, k*d), make([][]int, runs)
+	contexts := columns(runs, k, d, func(r int) []float32 {
+		clear(rows)
+		if steps[r] == nil {
+			return rows // the run keeps its parameters until it has a step to learn from
+		}
+		var offers []Offer
+		offers, places[r] = a.replay.Resample(r, steps[r], c.Resamples, rand.New(a.streams[r].Resample))
+		for i, o := range offers {
+			a.replay.join(part(rows, i, k), r, o)
+		}
+		return rows
+	})
 	sets, absent := make([]int32, runs*n*b*m), slices.Repeat([]float32{Absent}, runs*n*b*m)
 	for r := range runs {
-		if steps[r] == nil {
-			continue // the run keeps its parameters until it has a step to learn from
-		}
-		offers, places := a.replay.Resample(r, steps[r], c.Resamples, rand.New(a.streams[r].Resample))
-		for i, o := range offers {
-			a.replay.join(part(contexts, r*k+i, runs*k), r, o)
-		}
-		for place, i := range places {
+		for place, i := range places[r] {
 			if i >= 0 {
 				part(sets, r, runs)[place], part(absent, r, runs)[place] = int32(r*k+i), 0
 			}
 		}
 	}
 	mask := a.drawMasks(func(s streams) *rand.PCG { return s.BatchMask })
-	return append([]*tensors.Tensor{Columns(contexts, runs, k, d), tensor(sets, runs, n, b*m), tensor(absent, runs, n, b, m), mask,
+	return append([]*tensors.Tensor{contexts, tensor(sets, runs, n, b*m), tensor(absent, runs, n, b, m), mask,
 		scalar(c.Greed.At(a.steps)), scalar(c.ActorRate), scalar(c.CriticRate), scalar(float64(a.updates))}, critic...)
 }
 
@@ -85,6 +90,7 @@ func (rp *Replay) Resample(r int, steps []int, resamples int, rng *rand.Rand) (c
 		}
 	}
 	places = slices.Repeat([]int{-1}, n*len(steps)*m)
+	contexts = make([]Offer, 0, n*len(filled))
 	for i := range n {
 		first, places := len(contexts), part(places, i, n)
 		switch {

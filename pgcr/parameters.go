@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -84,35 +85,48 @@ func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 // an envs.RunError.
 func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
 	m, d := obs.Candidates, obs.Dim
-	rows := make([]float32, len(obs.Contexts))
-	for r := range obs.Runs {
-		copy(part(rows, r, obs.Runs), part(obs.Contexts, r, obs.Runs)[:obs.Size(r)*d])
-	}
-	results, err := run(exec, p.tensors[:1], append([]*tensors.Tensor{Columns(rows, obs.Runs, m, d)}, more...))
+	rows := make([]float32, m*d)
+	contexts := columns(obs.Runs, m, d, func(r int) []float32 {
+		clear(rows[copy(rows, part(obs.Contexts, r, obs.Runs)[:obs.Size(r)*d]):])
+		return rows
+	})
+	var x []float32
+	err := run(exec, p.tensors[:1], append([]*tensors.Tensor{contexts}, more...), func(results []*tensors.Tensor) (err error) {
+		x, err = tensors.CopyFlatData[float32](results[0])
+		return errors.Join(err, results[0].FinalizeAll())
+	})
 	if err != nil {
 		return nil, err
 	}
-	x, err := tensors.CopyFlatData[float32](results[0])
-	err = errors.Join(err, results[0].FinalizeAll())
 	for i, xi := range x {
 		if r := i / (len(x) / obs.Runs); xi-xi != 0 && i%m < obs.Size(r) {
 			return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the network returns %v for candidate %d", xi, i%m)}
 		}
 	}
-	return x, err
+	return x, nil
 }
 
-// run runs a graph and frees the inputs that were made for the call.
-func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor) (results []*tensors.Tensor, err error) {
+// run runs a graph and reads its results. The inputs are then spare: while XLA computes, which it may
+// do until a result has been read, their memory is in use.
+func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, read func(results []*tensors.Tensor) error) error {
 	var args []any
+	here, _ := parameters[0].Backend() // nil at the first call
 	for _, t := range slices.Concat(parameters, inputs) {
+		if b, err := t.Backend(); err == nil && b != here { // a spare one, of another backend perhaps
+			if err := t.ToLocal(); err != nil {
+				return err
+			}
+		}
 		args = append(args, t)
 	}
-	results, err = exec.Call(args...)
-	for _, t := range inputs {
-		err = errors.Join(err, t.FinalizeAll())
+	results, err := exec.Call(args...)
+	if err == nil {
+		err = read(results)
 	}
-	return results, err
+	for _, t := range inputs {
+		spares(t.Shape()).Put(t)
+	}
+	return err
 }
 
 // Train makes an update of some networks by a graph that takes their weights and moments, and then the
@@ -124,35 +138,38 @@ func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) 
 	for _, p := range networks {
 		parameters = append(parameters, p.tensors...)
 	}
-	results, err := run(exec, parameters, inputs)
-	if err != nil {
-		return nil, err
-	}
-	measures = make([]float64, len(results)-len(parameters))
-	for i, t := range results[len(parameters):] {
-		values, err2 := tensors.CopyFlatData[float32](t)
-		err = errors.Join(err, err2, t.FinalizeAll())
-		for r, x := range values {
-			if measures[i] += float64(x); i < len(networks) && x-x != 0 {
-				return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the squared norm of a gradient is %v", x)}
+	err = run(exec, parameters, inputs, func(results []*tensors.Tensor) (err error) {
+		measures = make([]float64, len(results)-len(parameters))
+		for i, t := range results[len(parameters):] {
+			values, err2 := tensors.CopyFlatData[float32](t)
+			err = errors.Join(err, err2, t.FinalizeAll())
+			for r, x := range values {
+				if measures[i] += float64(x); i < len(networks) && x-x != 0 {
+					return &envs.RunError{Run: r, Err: fmt.Errorf("the squared norm of a gradient is %v", x)}
+				}
 			}
 		}
-	}
-	for _, p := range networks {
-		for i, t := range p.tensors {
-			err = errors.Join(err, t.FinalizeAll())
-			p.tensors[i], results = results[0], results[1:]
+		for _, p := range networks {
+			for i, t := range p.tensors {
+				err = errors.Join(err, t.FinalizeAll())
+				p.tensors[i], results = results[0], results[1:]
+			}
 		}
-	}
+		return err
+	})
 	return measures, err
 }
 
 // Columns turns contexts in rows, [R, n, D], into the input of Network.Forward, [R, D+1, n].
 func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
-	t := tensors.FromShape(shapes.Make(dtypes.Float32, runs, dim+1, n))
-	tensors.MustMutableFlatData(t, func(flat []float32) {
+	return columns(runs, n, dim, func(r int) []float32 { return part(rows, r, runs) })
+}
+
+// columns is Columns of the rows of each run, [n, D].
+func columns(runs, n, dim int, rows func(r int) []float32) *tensors.Tensor {
+	return filled(func(flat []float32) {
 		for r := range runs {
-			run, columns := part(rows, r, runs), part(flat, r, runs)
+			run, columns := rows(r), part(flat, r, runs)
 			for j := range dim {
 				column := part(columns, j, dim+1)
 				for i := range column {
@@ -163,15 +180,34 @@ func Columns(rows []float32, runs, n, dim int) *tensors.Tensor {
 				columns[dim*n+i] = 1
 			}
 		}
-	})
-	return t
+	}, runs, dim+1, n)
 }
 
 func tensor[T int32 | float32](flat []T, dims ...int) *tensors.Tensor {
-	return tensors.FromFlatDataAndDimensions(flat, dims...)
+	return filled(func(dst []T) { copy(dst, flat) }, dims...)
 }
 
-func scalar(x float64) *tensors.Tensor { return tensors.FromScalar(float32(x)) }
+// filled returns a tensor that fill has written every number of.
+func filled[T int32 | float32](fill func(flat []T), dims ...int) *tensors.Tensor {
+	shape := shapes.Make(dtypes.FromGenericsType[T](), dims...)
+	t, ok := spares(shape).Get().(*tensors.Tensor)
+	if !ok {
+		t = tensors.FromShape(shape)
+	}
+	tensors.MustMutableFlatData(t, fill)
+	return t
+}
+
+// spares holds tensors of a shape that have been inputs. New memory for the inputs of each update would
+// cost more than the arithmetic of a small network.
+func spares(shape shapes.Shape) *sync.Pool {
+	pool, _ := pools.LoadOrStore(shape.String(), new(sync.Pool))
+	return pool.(*sync.Pool)
+}
+
+var pools sync.Map // from shape to *sync.Pool
+
+func scalar(x float64) *tensors.Tensor { return tensor([]float32{float32(x)}) }
 
 // part returns part i of a slice of n equal parts.
 func part[T any](all []T, i, n int) []T {

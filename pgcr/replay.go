@@ -158,27 +158,38 @@ func (rp *Replay) sessions() bool { return rp.runs[0].Visits != nil }
 // returns them, [R][b], nil where a run has none yet, and what the critic learns from: Chosen, Reward
 // and Ready of a Batch, and in sessions with a gamma above 0 Next and Discount, which (22) needs.
 func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, critic []*tensors.Tensor) {
-	runs, d := len(rp.runs), rp.spec.Dim
-	chosen, next := make([]float32, runs*b*d), []float32(nil)
+	runs := len(rp.runs)
 	reward, ready, discount := make([]float32, runs*b), make([]float32, runs*b), make([]float32, runs*b)
-	sarsa := rp.sessions() && rp.gamma > 0
-	if sarsa {
-		next = make([]float32, runs*b*d)
-	}
 	for r := range runs {
 		steps = append(steps, rp.Sample(b, r, rand.New(source(r))))
 		for i, step := range steps[r] {
-			at, s := r*b+i, rp.step(r, step)
-			reward[at], ready[at], discount[at] = s.Reward, 1, s.Discount
-			rp.join(part(chosen, at, runs*b), r, rp.chosen(r, step))
-			if sarsa && s.Discount > 0 {
-				rp.join(part(next, at, runs*b), r, rp.chosen(r, int(s.Next)))
-			}
+			s := rp.step(r, step)
+			part(reward, r, runs)[i], part(ready, r, runs)[i], part(discount, r, runs)[i] = s.Reward, 1, s.Discount
 		}
 	}
-	critic = []*tensors.Tensor{Columns(chosen, runs, b, d), tensor(reward, runs, b), tensor(ready, runs, b)}
-	if sarsa {
-		critic = append(critic, Columns(next, runs, b, d), tensor(discount, runs, b))
+	rows := make([]float32, b*rp.spec.Dim)
+	joined := func(offer func(r, step int) (o Offer, is bool)) *tensors.Tensor {
+		return columns(runs, b, rp.spec.Dim, func(r int) []float32 {
+			clear(rows)
+			for i, step := range steps[r] {
+				if o, is := offer(r, step); is {
+					rp.join(part(rows, i, b), r, o)
+				}
+			}
+			return rows
+		})
+	}
+	chosen := joined(func(r, step int) (Offer, bool) { return rp.chosen(r, step), true })
+	critic = []*tensors.Tensor{chosen, tensor(reward, runs, b), tensor(ready, runs, b)}
+	if rp.sessions() && rp.gamma > 0 {
+		next := joined(func(r, step int) (Offer, bool) {
+			s := rp.step(r, step)
+			if s.Discount == 0 { // nothing follows
+				return Offer{}, false
+			}
+			return rp.chosen(r, int(s.Next)), true
+		})
+		critic = append(critic, next, tensor(discount, runs, b))
 	}
 	return steps, critic
 }
