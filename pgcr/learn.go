@@ -45,20 +45,16 @@ func (a *Agent) draw() []*tensors.Tensor {
 	}
 	rows, places := make([]float32, k*d), make([][]int, runs)
 	contexts := columns(runs, k, d, func(r int) []float32 {
-		clear(rows)
-		if steps[r] == nil {
-			return rows // the run keeps its parameters until it has a step to learn from
-		}
-		var offers []Offer
-		offers, places[r] = a.replay.Resample(r, steps[r], c.Resamples, rand.New(a.streams[r].Resample))
+		offers, at := a.replay.Resample(r, steps[r], c.Resamples, rand.New(a.streams[r].Resample))
 		for i, o := range offers {
 			a.replay.join(part(rows, i, k), r, o)
 		}
+		places[r] = at
 		return rows
 	})
 	sets, absent := make([]int32, runs*n*b*m), slices.Repeat([]float32{Absent}, runs*n*b*m)
-	for r := range runs {
-		for place, i := range places[r] {
+	for r, at := range places {
+		for place, i := range at {
 			if i >= 0 {
 				part(sets, r, runs)[place], part(absent, r, runs)[place] = int32(r*k+i), 0
 			}

@@ -106,21 +106,19 @@ func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*t
 	return x, nil
 }
 
-// run runs a graph and reads its results. The inputs are then spare: while XLA computes, which it may
-// do until a result has been read, their memory is in use.
-func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, read func(results []*tensors.Tensor) error) error {
+// run runs a graph and reads its results. Then the inputs are spare, not before: XLA may compute until a
+// result is read.
+func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, read func(results []*tensors.Tensor) error) (err error) {
 	var args []any
 	here, _ := parameters[0].Backend() // nil at the first call
 	for _, t := range slices.Concat(parameters, inputs) {
-		if b, err := t.Backend(); err == nil && b != here { // a spare one, of another backend perhaps
-			if err := t.ToLocal(); err != nil {
-				return err
-			}
+		if b, err2 := t.Backend(); err2 == nil && b != here { // it may have been an input on another backend
+			err = errors.Join(err, t.ToLocal())
 		}
 		args = append(args, t)
 	}
-	results, err := exec.Call(args...)
-	if err == nil {
+	results, err2 := exec.Call(args...)
+	if err = errors.Join(err, err2); err == nil {
 		err = read(results)
 	}
 	for _, t := range inputs {
@@ -187,7 +185,7 @@ func tensor[T int32 | float32](flat []T, dims ...int) *tensors.Tensor {
 	return filled(func(dst []T) { copy(dst, flat) }, dims...)
 }
 
-// filled returns a tensor that fill has written every number of.
+// filled returns a tensor of which fill writes every number.
 func filled[T int32 | float32](fill func(flat []T), dims ...int) *tensors.Tensor {
 	shape := shapes.Make(dtypes.FromGenericsType[T](), dims...)
 	t, ok := spares(shape).Get().(*tensors.Tensor)
@@ -198,14 +196,16 @@ func filled[T int32 | float32](fill func(flat []T), dims ...int) *tensors.Tensor
 	return t
 }
 
-// spares holds tensors of a shape that have been inputs. New memory for the inputs of each update would
-// cost more than the arithmetic of a small network.
+// spares has tensors that were inputs of a graph. New memory for those of each update would cost more
+// than the arithmetic of a small network.
 func spares(shape shapes.Shape) *sync.Pool {
-	pool, _ := pools.LoadOrStore(shape.String(), new(sync.Pool))
+	key := [5]int{int(shape.DType)}
+	copy(key[1:], shape.Dimensions)
+	pool, _ := pools.LoadOrStore(key, new(sync.Pool))
 	return pool.(*sync.Pool)
 }
 
-var pools sync.Map // from shape to *sync.Pool
+var pools sync.Map // by type and up to four dimensions
 
 func scalar(x float64) *tensors.Tensor { return tensor([]float32{float32(x)}) }
 

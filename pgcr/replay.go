@@ -168,27 +168,17 @@ func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, cr
 		}
 	}
 	rows := make([]float32, b*rp.spec.Dim)
-	joined := func(offer func(r, step int) (o Offer, is bool)) *tensors.Tensor {
+	joined := func(offer func(r, step int) Offer) *tensors.Tensor {
 		return columns(runs, b, rp.spec.Dim, func(r int) []float32 {
-			clear(rows)
 			for i, step := range steps[r] {
-				if o, is := offer(r, step); is {
-					rp.join(part(rows, i, b), r, o)
-				}
+				rp.join(part(rows, i, b), r, offer(r, step))
 			}
-			return rows
+			return rows // where a run has no step, what is there is not learned from
 		})
 	}
-	chosen := joined(func(r, step int) (Offer, bool) { return rp.chosen(r, step), true })
-	critic = []*tensors.Tensor{chosen, tensor(reward, runs, b), tensor(ready, runs, b)}
-	if rp.sessions() && rp.gamma > 0 {
-		next := joined(func(r, step int) (Offer, bool) {
-			s := rp.step(r, step)
-			if s.Discount == 0 { // nothing follows
-				return Offer{}, false
-			}
-			return rp.chosen(r, int(s.Next)), true
-		})
+	critic = []*tensors.Tensor{joined(rp.chosen), tensor(reward, runs, b), tensor(ready, runs, b)}
+	if rp.sessions() && rp.gamma > 0 { // where nothing follows, the discount is 0
+		next := joined(func(r, step int) Offer { return rp.chosen(r, int(rp.step(r, step).Next)) })
 		critic = append(critic, next, tensor(discount, runs, b))
 	}
 	return steps, critic

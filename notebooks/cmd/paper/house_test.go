@@ -21,7 +21,7 @@ import (
 // Some are above what was planned. The files of saved policies are envs's (78
 // lines), and so are the warnings of what cannot be learned (126). envtest holds the
 // Chain (98 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
-// and saves all of it. figure has its own scales and ticks (50), for those of plot fail at some
+// and saves all of it, and uses the memory of inputs again (40). figure has its own scales and ticks (50), for those of plot fail at some
 // floats, and mends PDF files, which lose colours there. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts and
 // prints progress. cmd/paper plays on devices, draws and runs by flags, exports streams (63), and
@@ -39,7 +39,7 @@ var budgets = map[string]int{
 	"envs/online":         173,
 	"envs/kkbox":          1779,
 	"envs/logged":         1889, // 900 planned
-	"pgcr":                1470, // 1,200 planned
+	"pgcr":                1509, // 1,200 planned
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           900,
 	"baselines/neural":    395,
@@ -53,7 +53,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_796 // of all Go without tests; 15,000 planned
+	mostLines       = 15_835 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
