@@ -11,7 +11,8 @@ winner is played with the reported seed. Results go below notebooks/out/peers, a
 files that `paper plot` and `paper table` read, and all tries beside them. Of another
 problem or other steps than our results they are left out; met they other rewards, which
 a number in their headers tells, that is an error. A step takes about 0.1 ms; all of a
-problem's at 20,000 steps take 15 minutes on one core.
+problem's at 20,000 steps take 15 minutes on one core. With --settings the winners of an
+earlier search, on another problem, are played without a search.
 """
 
 import argparse
@@ -90,13 +91,17 @@ def final_regret(result):
     return float(np.mean([regret[-1] for _, regret in result]))
 
 
+def costs(rewards):
+    return f"--cb_min_cost {-rewards.max():.3g} --cb_max_cost {-rewards.min():.3g}"
+
+
 def draw(rng, algorithm, rewards):
     """A setting: all that decides, from wide ranges that reach far towards greedy choice."""
     def between(low, high):
         return f"{low * (high / low) ** rng.random():.3g}"
     own = {"epsilon": lambda: f"--epsilon {between(0.0001, 0.2)} --cb_type {rng.choice(['mtr', 'dr'])}",
            "squarecb": lambda: f"--squarecb --gamma_scale {between(10, 100_000)} --gamma_exponent {rng.choice([0.25, 0.5, 0.75])}",
-           "regcbopt": lambda: f"--regcbopt --mellowness {between(1e-6, 1)} --cb_min_cost {-rewards.max():.3g} --cb_max_cost {-rewards.min():.3g}"}
+           "regcbopt": lambda: f"--regcbopt --mellowness {between(1e-6, 1)} {costs(rewards)}"}
     return " ".join([own[algorithm](), f"-l {between(0.001, 10)} --power_t {rng.choice([0, 0.5])}", rng.choice(["", "--noconstant"])]).strip()
 
 
@@ -122,9 +127,10 @@ def write(folder, streams, entry, arguments, result):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("name", help="toy-linear, toy-bernoulli, toy-bernoulli-hard or toy-mixed")
+    arguments.add_argument("name", help="toy-linear or another of `paper list`, but music")
     arguments.add_argument("--scale", type=float, default=1, help="fraction of the 20,000 steps")
     arguments.add_argument("--out", type=pathlib.Path, default=ROOT / "notebooks" / "out" / "peers")
+    arguments.add_argument("--settings", type=pathlib.Path, help="the file of all tries of an earlier search")
     a = arguments.parse_args()
     folder = a.out / a.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -134,11 +140,16 @@ def main():
         first = Streams(paper, a.name, a.scale / 5, "--runs", str(TUNING_RUNS), "--seed", str(TUNING_SEED))
         second = Streams(paper, a.name, a.scale, "--runs", str(TUNING_RUNS), "--seed", str(TUNING_SEED + 1))
         reported = Streams(paper, a.name, a.scale)
-    tries = []
+    known, tries = {}, []
+    if a.settings:
+        with open(a.settings, newline="") as file:
+            for row in csv.DictReader(file):
+                if row["round"] == "2":  # the best comes first
+                    known.setdefault(row["algorithm"], re.sub(r"--cb_min_cost \S+ --cb_max_cost \S+", costs(first.rewards), row["settings"]))
     for algorithm in ["epsilon", "squarecb", "regcbopt"]:
         rng = np.random.default_rng([TUNING_SEED, *algorithm.encode()])
-        settings = [draw(rng, algorithm, first.rewards) for _ in range(TRIES)]
-        for round, streams in enumerate([first, second], 1):
+        settings = [known.get(f"VW {algorithm}") or draw(rng, algorithm, first.rewards) for _ in range(TRIES)]
+        for round, streams in enumerate([] if known else [first, second], 1):
             results = play_all(streams, settings)
             ranked = sorted(zip(map(final_regret, results), settings))
             tries += [[f"VW {algorithm}", round, streams.steps, f"{regret:.6g}", s] for regret, s in ranked]
@@ -148,8 +159,9 @@ def main():
         final = [regret[-1] for _, regret in result]
         error = np.std(final, ddof=1) / math.sqrt(len(final))
         print(f"{a.name}, {reported.steps} steps: VW {algorithm} {np.mean(final):.1f} (standard error {error:.1f}), {settings[0]}", flush=True)
-    with open(a.out / f"tries-{a.name}-{reported.steps}.csv", "w", newline="") as file:
-        csv.writer(file).writerows([["algorithm", "round", "steps", "mean final regret", "settings"], *tries])
+    if tries:
+        with open(a.out / f"tries-{a.name}-{reported.steps}.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["algorithm", "round", "steps", "mean final regret", "settings"], *tries])
 
 
 if __name__ == "__main__":
