@@ -48,6 +48,7 @@
 //	ReplayMethod                               SNIPW, of a log of uniform choices and a policy that does not draw
 //	NNPolicyLearner, IPWLearner                Learning; with Likelihood and Greedy
 //	tuning_method                              Estimator.SLOPE, or else the mean squared error
+//	Balanced..., Kernelized..., Slate...       not here
 //
 // Relative errors on 20 logs as of the Pipeline's synthetic example (10,000 decisions among 30 items by
 // a softmax of -3 times the truth, and a policy that is almost uniform), what the Pipeline publishes, and

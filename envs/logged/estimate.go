@@ -108,7 +108,7 @@ func (of *sample) estimate(t terms) Estimate {
 			e.Units++
 		}
 	}
-	e.Effective = total * total / squares
+	e.Effective = total * total / max(squares, math.SmallestNonzeroFloat64)
 	mean, share, centre := sum/n, 1.0, 0.0 // of the second term
 	if t.normalised {
 		mean = sum / total

@@ -96,16 +96,17 @@ func Estimators() []Estimator {
 	return []Estimator{IPW, ClippedIPW, SNIPW, SubGaussianIPW, DM, DR, ClippedDR, SNDR, SwitchDR, DRos, SubGaussianDR}
 }
 
-// Estimate is that of an estimator. It panics when it wants a model and the evaluation has none.
+// Estimate is that of an estimator. It panics at an L below 0, and without a model that is wanted.
 func (e *Evaluation) Estimate(k Estimator) Estimate {
 	if k.Model && len(e.Model) != len(e.Weight) {
 		panic(fmt.Sprintf("logged: %s wants a reward model, got predictions for %d decisions, want %d: set Evaluation.Model", k.Name, len(e.Model), len(e.Weight)))
 	}
+	if !(k.L >= 0) {
+		panic(fmt.Sprintf("logged: %s has the L %v, want none below 0", k.Name, k.L))
+	}
 	t := terms{reward: e.of.reward, normalised: k.Normalised}
-	for i, q := range e.Model {
-		if k.Model {
-			t.model, t.base = append(t.model, q[e.of.decisions[i].Chosen]), append(t.base, floats.Dot(e.Probabilities[i], q))
-		}
+	for i := 0; k.Model && i < len(e.Model); i++ {
+		t.model, t.base = append(t.model, e.Model[i][e.of.decisions[i].Chosen]), append(t.base, floats.Dot(e.Probabilities[i], e.Model[i]))
 	}
 	at := func(weight func(w, l float64) float64, l float64) Estimate {
 		t.weight = t.weight[:0]

@@ -116,6 +116,12 @@ func TestChoiceOfL(t *testing.T) {
 			t.Errorf("%s: L has no choice: %d and %d of %d", k.Name, last, least, len(all))
 		}
 	}
+	defer func() {
+		if got := recover(); got != "logged: clipped IPW has the L -1, want none below 0" {
+			t.Errorf("an L below 0 panics with %v", got)
+		}
+	}()
+	e.Estimate(logged.ClippedIPW.With(-1))
 }
 
 // records are those of a CSV file, its header included.

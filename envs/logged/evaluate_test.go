@@ -298,7 +298,7 @@ func TestNoSpread(t *testing.T) {
 			t.Errorf("%s is %v with error %v, want an infinite interval", name, x, x.Error)
 		}
 	}
-	if x := never.Estimate(logged.SNIPW); !math.IsNaN(x.Mean) {
+	if x := never.Estimate(logged.SNIPW); !math.IsNaN(x.Mean) || x.Effective != 0 {
 		t.Errorf("a policy that makes no choice of the log has the estimate %v", x)
 	}
 	// The log chooses the first candidate in the decisions of even index: none of these has a reward.

@@ -50,6 +50,8 @@ func TestFormats(t *testing.T) {
 	}{
 		{csv(table), byName, "[colour=blue colour=red x] 2 [{1  [0 1 2 1 0 0] 1 1 0.5 4}] []"},
 		{csv(table), logged.Format{Categories: []string{"colour"}, Hash: 2}, "[hash 0 hash 1] 2 [{1  [0 3 1 0] 1 1 0.5 4}] []"},
+		{csv(table), logged.Format{Categories: []string{"colour"}, Hash: -1}, "Format.Hash is -1, want 0 to 1048576"},
+		{obd(items, shown), logged.Format{Hash: 1 << 32}, "Format.Hash is 4294967296, want 0 to"},
 		{csv(table), logged.Format{Categories: []string{"size"}}, `a.csv: there is no column "size" for this`},
 		{csv(table[:strings.Index(table, "4")] + "-4,0,blue\n"), byName, `a.csv: the last decision is left out: line 3, column "sampling_weight": "-4" is not a number from 1e-9 to 1e9`},
 		{json(events), logged.Format{}, "[I.new=true I.price I.tags.0=a I.tags.1 User.id=ann] 2 [{e1  [0 2.5 0 0 1 0 0 1 3 1] 1 2 0.75 1} {e2  [1 0 0 0 0] 0 0 1 2}] [1 events without"},

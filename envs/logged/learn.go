@@ -93,10 +93,8 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 	}
 	predict, err := model(ctx, train)
 	qHeld := make([][]float64, len(held.Decisions))
-	for i, d := range held.Decisions {
-		if err == nil {
-			qHeld[i], err = predict(d)
-		}
+	for i := 0; i < len(qHeld) && err == nil; i++ {
+		qHeld[i], err = predict(held.Decisions[i])
 	}
 	if err != nil {
 		return nil, err
@@ -167,10 +165,8 @@ func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, sca
 	if !s.Direct {
 		g[d.Chosen] += float32(correction * scale * min(1/d.Propensity, cmp.Or(s.L, math.Inf(1))))
 	}
-	for c := range g {
-		if s.Likelihood {
-			g[c] = max(g[c], 0)
-		}
+	for c := 0; s.Likelihood && c < len(g); c++ {
+		g[c] = max(g[c], 0)
 	}
 	return append(sets, d), append(gains, g...)
 }

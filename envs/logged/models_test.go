@@ -160,6 +160,11 @@ func TestDiagnose(t *testing.T) {
 			}
 		}
 	}
+	// A log that never draws, and a policy that does: weights have no spread, so the mean has no interval.
+	half := evaluate(t, wrong, &fixed{p: []float64{0.5, 0.5}}, 1)
+	if got := half.Diagnose().Warnings; len(got) != 1 || !strings.HasPrefix(got[0], "all weights are 0.5 and not 1") {
+		t.Errorf("of equal weights: warnings %q", got)
+	}
 	d := evaluate(t, wrong, &first{}, 1).Diagnose()
 	near(t, "the missing share", d.Missing, 0.5)
 	near(t, "the largest weight", d.Largest, 1)

@@ -116,7 +116,9 @@ func (t *table) open(r io.Reader) error {
 	t.records(r)
 	t.column, t.header, t.skipped = map[string]int{}, nil, 0
 	start, _ := t.text.Peek(3)
-	if s := string(start); strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") || strings.Contains(s, "\x00") {
+	if t.Hash < 0 || t.Hash > 1<<20 {
+		return fmt.Errorf("Format.Hash is %d, want 0 to %d", t.Hash, 1<<20)
+	} else if s := string(start); strings.HasPrefix(s, "\xff\xfe") || strings.HasPrefix(s, "\xfe\xff") || strings.Contains(s, "\x00") {
 		return errors.New("it is UTF-16, want UTF-8: save it as UTF-8, or convert it with iconv -f UTF-16 -t UTF-8")
 	} else if s == "\ufeff" { // a byte order mark
 		t.text.Discard(len(s))
