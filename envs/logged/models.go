@@ -26,8 +26,7 @@ func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 	part, users := make([]int, len(l.Decisions)), 0
 	for i, first := range l.sample().units {
 		if first == i {
-			part[i] = users % parts
-			users++
+			part[i], users = users%parts, users+1
 		}
 		part[i] = part[first]
 	}
