@@ -88,7 +88,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 	}
 	for i, text := range []string{
 		"are the same in all contexts, which teaches nothing: leave them out",
-		"are the same for all candidates of a set, so that linear scores cannot use them: multiply them by features of the candidates",
+		"are the same for all candidates of a set, so that linear scores can use their products with features of the candidates alone",
 		"have outliers: bound them, or take logarithms",
 		"are far from 1 in size, and default settings are for about 1: divide each by its size",
 	} {

@@ -57,6 +57,7 @@ func (t *table) shown(rows []record) (Decision, error) {
 	d := Decision{ID: strings.Clone(row.fields[0]), size: items, Reward: t.float32(row, "click")}
 	d.Propensity = t.number(row, "propensity_score", leastPropensity, 1, "a probability from 1e-6 to 1")
 	d.Chosen = int(t.number(row, "item_id", 0, float64(items-1), "an item of item_context.csv"))
+	t.number(row, "item_id", float64(d.Chosen), float64(d.Chosen), "a whole number")
 	for _, name := range t.header {
 		id, affinity := strings.CutPrefix(name, "user-item_affinity_")
 		if item, err := strconv.Atoi(id); affinity && err == nil && item < items {

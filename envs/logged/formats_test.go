@@ -76,6 +76,7 @@ func TestFormats(t *testing.T) {
 			"[{7  [-0.5 1 0 1 0 0 1 0 1 0 0.25 0 1 0 1 0 1 2 1 0] 1 1 0.5 0} {8  [-0.5 1 0 1 0 1 0 1 0 1 0.25 0 1 0 1 1 0 0 0 1] 0 0 0.25 0}] []"},
 		{obd(items, shown+"9,2019-11-25,0,1,0,0.2"), logged.Format{}, `[the last decision is left out: line 4 has 6 columns`},
 		{obd(items, strings.Replace(shown, "24,1,3", "24,2,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "2" is not an item of item_context.csv`},
+		{obd(items, strings.Replace(shown, "24,1,3", "24,0.5,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "0.5" is not a whole number`},
 		{obd(strings.Replace(items, "0,0,-", "0,1,-", 1), shown), logged.Format{}, `item_context.csv: line 2, column "item_id": "1" is not the next item, 0`},
 		{obd(strings.Replace(items, "item_id", "id", 1), shown), logged.Format{}, `column "item_id": it is missing`},
 		{obd(items, shown[:strings.Index(shown, "\n")+1]), logged.Format{}, "shoes.csv: there are no decisions"},

@@ -28,8 +28,7 @@ func Record(ctx context.Context, env envs.Environment, policy envs.Policy, steps
 		for j := len(log.Features); j < obs.Dim; j++ {
 			log.Features = append(log.Features, fmt.Sprintf("x%d", j))
 		}
-		d := Decision{ID: fmt.Sprint(i), Contexts: slices.Clone(obs.Contexts[:obs.Size(0)*obs.Dim])}
-		p := make([]float64, obs.Candidates)
+		d, p := Decision{ID: fmt.Sprint(i), Contexts: slices.Clone(obs.Contexts[:obs.Size(0)*obs.Dim])}, make([]float64, obs.Candidates)
 		err := errors.Join(ctx.Err(), probable.Probabilities(p, obs), policy.Act(action, obs))
 		if knows && err == nil {
 			d.Expected = make([]float64, obs.Candidates)
