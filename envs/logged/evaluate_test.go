@@ -331,7 +331,7 @@ func TestEvaluateErrors(t *testing.T) {
 		"the log, or a part of it, has 0 decisions": empty, "context canceled": cancelled, `the policy's probabilities sum to NaN`: summed,
 	}
 	for want, change := range map[string]func(d *logged.Decision){
-		`decision "1" has the propensity 0`:                             func(d *logged.Decision) { d.Propensity = 0 },
+		`has the propensity 0, want 1e-06 to 1 (0 is not known: esti`:   func(d *logged.Decision) { d.Propensity = 0 },
 		`has the propensity 1e-320`:                                     func(d *logged.Decision) { d.Propensity = 1e-320 },
 		`has the propensity 2`:                                          func(d *logged.Decision) { d.Propensity = 2 },
 		`has the propensity NaN`:                                        func(d *logged.Decision) { d.Propensity = math.NaN() },

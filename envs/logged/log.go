@@ -158,7 +158,7 @@ func (l *Log) check(propensities bool) error {
 		case len(d.Contexts)%l.dim() != 0 || size > l.Candidates || d.Chosen < 0 || d.Chosen >= size:
 			wrong = fmt.Sprintf("chosen candidate %d, and contexts of %d values, want %d for each of at most %d candidates", d.Chosen, len(d.Contexts), l.dim(), l.Candidates)
 		case propensities && !(d.Propensity >= leastPropensity && d.Propensity <= 1):
-			wrong = fmt.Sprintf("the propensity %v, want %v to 1", d.Propensity, leastPropensity)
+			wrong = fmt.Sprintf("the propensity %v, want %v to 1 (0 is not known: estimate it)", d.Propensity, leastPropensity)
 		case d.Reward*0 != 0 || d.SamplingWeight != 0 && !(d.SamplingWeight >= leastSampling && d.SamplingWeight <= mostSampling):
 			wrong = fmt.Sprintf("the reward %v and the sampling weight %v, want finite ones, and weights of %v to %v", d.Reward, d.SamplingWeight, leastSampling, mostSampling)
 		case slices.ContainsFunc(d.Contexts, func(x float32) bool { return x*0 != 0 }):

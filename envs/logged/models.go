@@ -31,7 +31,7 @@ func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 		part[i] = part[first]
 	}
 	if users < parts {
-		return nil, fmt.Errorf("logged: %d users, want %d to fit a model to", users, parts)
+		return nil, fmt.Errorf("logged: the log, or a part of it, has %d users (decisions, where it has none), want %d to fit a model to", users, parts)
 	}
 	q, others := make([][]float64, len(l.Decisions)), *l
 	others.Decisions = make([]Decision, len(l.Decisions))

@@ -51,7 +51,7 @@ func TestModelsSolveTheirEquations(t *testing.T) {
 	_, same := logged.Ridge(0)(context.Background(), singular)
 	_, few := table([]float64{1, 0}, []float64{1, 1}, "").CrossFit(context.Background(), logged.Ridge(1))
 	_, none := logged.Values(baselines.Random{}, 1, 1)(context.Background(), log)
-	for want, err := range map[string]error{"the model cannot be fitted": same, "2 users, want 3": few, "has no Values": none} {
+	for want, err := range map[string]error{"the model cannot be fitted": same, "2 users (decisions, where it has none), want 3": few, "has no Values": none} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)
 		}

@@ -99,7 +99,7 @@ up to 1.5 kB of memory, with GOGC=25 in the environment 1 kB: a file of 10 GB wi
 		var saved bytes.Buffer
 		err = errors.Join(policy.(envs.Saver).Save(&saved), sim.WriteFile(file, saved.Bytes()), sim.WriteFile(file+".features", []byte(strings.Join(log.Features, "\n"))), p.estimate(ctx, "train", rest, policy, 1))
 		if err == nil {
-			next := fmt.Sprintf("evaluate ANOTHER-LOG -policy %q -crossed=%t", file, crossed)
+			next := fmt.Sprintf("evaluate ANOTHER-LOG -policy %q -crossed=%t -estimate-propensities=%t", file, crossed, estimate)
 			if columns != "{}" {
 				next += fmt.Sprintf(" -columns '%s'", columns)
 			}

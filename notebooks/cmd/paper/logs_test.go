@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,8 @@ func TestLogs(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"train", log, "-algorithm", "lin-ucb", "-policy", policy}, 0, "next: " + self + " evaluate ANOTHER-LOG"},
+		{[]string{"train", log, "-algorithm", "lin-ucb", "-policy", policy, "-estimate-propensities"}, 0,
+			fmt.Sprintf("next: %s evaluate ANOTHER-LOG -policy %q -crossed=false -estimate-propensities=true", self, policy)},
 		{[]string{"evaluate", log, "-policy", policy}, 0, "SNIPW"},
 		{[]string{"evaluate", log, "-policy", policy}, 0, "The importance weights, probability by propensity, have the mean"},
 		{[]string{"evaluate", log, "-policy", policy, "-columns", `{"Uniform":true}`}, 0, "warning: the mean weight is"},
