@@ -79,7 +79,7 @@ func (rp *Replay) shared() bool { return rp.spec.State == 0 && !rp.sessions() }
 // each joined with the state of that step.
 func (rp *Replay) Resample(r int, steps []int, resamples int, rng *rand.Rand) (contexts []Offer, places []int) {
 	m, n := rp.spec.Candidates, max(resamples, 1)
-	var filled []int // the places of B sets, [B, M], that have a context
+	filled := make([]int, 0, len(steps)*m) // the places of B sets, [B, M], that have a context
 	for i, step := range steps {
 		for j := range int(rp.step(r, step).Size) {
 			filled = append(filled, i*m+j)

@@ -130,7 +130,8 @@ func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, read func(resul
 // Train makes an update of some networks by a graph that takes their weights and moments, and then the
 // inputs. The graph returns their successors, which take their places, and then measures: first the
 // squared norm of each network's gradient, [R]. Train returns the sums of the measures over runs.
-// Where a norm is not finite, the error is an envs.RunError, and the networks stay as they were.
+// Where a norm is not finite, the error is an envs.RunError, and the networks stay as they were. Train
+// takes the inputs over: their memory is used again.
 func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (measures []float64, err error) {
 	var parameters []*tensors.Tensor
 	for _, p := range networks {
