@@ -166,18 +166,19 @@ func TestMusicClaims(t *testing.T) {
 		t.Errorf("the evidence is %q, want %q", c.Parts[2].Evidence, want)
 	}
 	judge(t, 6, paper.Reproduced, nil, results...)
-	for _, r := range results { // the same with states, where the others go on for longer
+	for _, r := range results {
 		if r.Experiment == "music-stateless" {
 			r.Steps *= 2
-			for k := range 10 {
-				r.Checkpoints = append(r.Checkpoints, 5_000_000+500_000*(k+1))
-				for run := range r.Reward {
-					r.Reward[run] = append(r.Reward[run], r.Reward[run][19]+float64(r.Steps*(k+1))) // another world
-				}
-			}
 		}
 	}
-	judge(t, 6, paper.Reproduced, nil, results...)
+	if c := judge(t, 6, "partly run", nil, results...); !strings.Contains(c.Parts[3].Evidence, "music-stateless") { // played longer
+		t.Errorf("the evidence is %q", c.Parts[3].Evidence)
+	}
+	for _, r := range results {
+		if r.Experiment == "music-stateless" {
+			r.Steps /= 2
+		}
+	}
 	results = slices.DeleteFunc(results, func(r *sim.Result) bool { return r.Experiment == "music-state" && r.Entry == "PGCR" })
 	pg.Experiment = "music-state"
 	pg.Problem = "kkbox.music-state {}"

@@ -150,36 +150,6 @@ func (e evidence) flattens(a string) Part {
 		e.declared.Name, a, middleTenth.name, cents(early), cents(learned), lastTenth.name, cents(rise), flat, d), d.below(0)}
 }
 
-// together are two experiments at the checkpoints that both have: the first steps of a long run are
-// those of a short one.
-func together(a, b evidence) (evidence, evidence) {
-	if len(a.results) == 0 || len(b.results) == 0 {
-		return a, b
-	}
-	others := b.results[0].Checkpoints
-	both := slices.DeleteFunc(slices.Clone(a.results[0].Checkpoints), func(step int) bool { return !slices.Contains(others, step) })
-	if len(both) == 0 {
-		return a, b
-	}
-	cut := func(e evidence) evidence {
-		results := e.results
-		e.results = nil
-		for _, r := range results {
-			short := *r
-			short.Steps, short.Checkpoints, short.Reward, short.Regret = both[len(both)-1], both, make([][]float64, r.Runs), nil
-			for _, step := range both {
-				k, _ := slices.BinarySearch(r.Checkpoints, step)
-				for run, reward := range r.Reward {
-					short.Reward[run] = append(short.Reward[run], reward[k])
-				}
-			}
-			e.results = append(e.results, &short)
-		}
-		return e
-	}
-	return cut(a), cut(b)
-}
-
 // beside is what two experiments of the same streams have of an entry, by their names.
 func beside(a, b evidence, entry string) evidence {
 	both := evidence{declared: sim.Experiment{Name: entry}}
