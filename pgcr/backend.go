@@ -17,6 +17,10 @@ import (
 //
 // The Go backend is always opened as "go:ops_sequential": its own default can block for ever in
 // graphs that hold several runs.
+//
+// In programs that are built with GOEXPERIMENT=simd, on amd64, it multiplies matrices by vector
+// instructions: music then takes half of the time on an AMD processor. On an Intel one the toy
+// problems take twice the time, since its kernels leave the vector registers so that scalar code waits.
 func OpenBackend(config string) (compute.Backend, error) {
 	if config == "" {
 		return sharedBackend()

@@ -39,7 +39,7 @@ var budgets = map[string]int{
 	"envs/online":         173,
 	"envs/kkbox":          1779,
 	"envs/logged":         1889, // 900 planned
-	"pgcr":                1510, // 1,200 planned
+	"pgcr":                1514, // 1,200 planned
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           900,
 	"baselines/neural":    395,
@@ -53,7 +53,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_809 // of all Go without tests; 15,000 planned
+	mostLines       = 15_813 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
