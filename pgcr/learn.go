@@ -50,7 +50,7 @@ func (a *Agent) draw() []*tensors.Tensor {
 			a.replay.join(part(rows, i, k), r, o)
 		}
 		places[r] = at
-		return rows
+		return rows // what is beyond the offers, of another run perhaps, stands in no set
 	})
 	sets, absent := make([]int32, runs*n*b*m), slices.Repeat([]float32{Absent}, runs*n*b*m)
 	for r, at := range places {

@@ -163,8 +163,8 @@ func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, cr
 	for r := range runs {
 		steps = append(steps, rp.Sample(b, r, rand.New(source(r))))
 		for i, step := range steps[r] {
-			s := rp.step(r, step)
-			part(reward, r, runs)[i], part(ready, r, runs)[i], part(discount, r, runs)[i] = s.Reward, 1, s.Discount
+			at, s := r*b+i, rp.step(r, step)
+			reward[at], ready[at], discount[at] = s.Reward, 1, s.Discount
 		}
 	}
 	rows := make([]float32, b*rp.spec.Dim)

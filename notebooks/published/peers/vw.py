@@ -138,7 +138,8 @@ def main():
         paper = str(pathlib.Path(made) / "paper")
         subprocess.run(["go", "build", "-o", paper, "./notebooks/cmd/paper"], cwd=ROOT, check=True)
         first = Streams(paper, a.name, a.scale / 5, "--runs", str(TUNING_RUNS), "--seed", str(TUNING_SEED))
-        second = Streams(paper, a.name, a.scale, "--runs", str(TUNING_RUNS), "--seed", str(TUNING_SEED + 1))
+        if not a.settings:
+            second = Streams(paper, a.name, a.scale, "--runs", str(TUNING_RUNS), "--seed", str(TUNING_SEED + 1))
         reported = Streams(paper, a.name, a.scale)
     known, tries = {}, []
     if a.settings:
@@ -148,8 +149,8 @@ def main():
                     known.setdefault(row["algorithm"], re.sub(r"--cb_min_cost \S+ --cb_max_cost \S+", costs(first.rewards), row["settings"]))
     for algorithm in ["epsilon", "squarecb", "regcbopt"]:
         rng = np.random.default_rng([TUNING_SEED, *algorithm.encode()])
-        settings = [known.get(f"VW {algorithm}") or draw(rng, algorithm, first.rewards) for _ in range(TRIES)]
-        for round, streams in enumerate([] if known else [first, second], 1):
+        settings = [known[f"VW {algorithm}"]] if a.settings else [draw(rng, algorithm, first.rewards) for _ in range(TRIES)]
+        for round, streams in enumerate([] if a.settings else [first, second], 1):
             results = play_all(streams, settings)
             ranked = sorted(zip(map(final_regret, results), settings))
             tries += [[f"VW {algorithm}", round, streams.steps, f"{regret:.6g}", s] for regret, s in ranked]
@@ -159,7 +160,7 @@ def main():
         final = [regret[-1] for _, regret in result]
         error = np.std(final, ddof=1) / math.sqrt(len(final))
         print(f"{a.name}, {reported.steps} steps: VW {algorithm} {np.mean(final):.1f} (standard error {error:.1f}), {settings[0]}", flush=True)
-    if tries:
+    if not a.settings:
         with open(a.out / f"tries-{a.name}-{reported.steps}.csv", "w", newline="") as file:
             csv.writer(file).writerows([["algorithm", "round", "steps", "mean final regret", "settings"], *tries])
 
