@@ -276,10 +276,9 @@ func (g *generator) drawRows(users int) []float64 {
 func (g *generator) dataset(users int) *Dataset {
 	d := &Dataset{Types: g.law["type"].values, Notes: []string{"the data is synthetic: the true probabilities are known"}}
 	artistSongs, composerSongs := map[string]int32{}, map[string]int32{}
-	for i := range g.songs {
-		song := g.write(i)
-		artistSongs[song.Artist]++
-		composerSongs[firstOf(creatorNames(song.Composer))]++
+	for i := range g.songs { // of write, as much as is needed
+		artistSongs[g.artists[g.songs[i].artist].name]++
+		composerSongs[firstOf(creatorNames(g.credits(composers, i, rand.New(rand.NewPCG(g.seed, uint64(i))))))]++
 	}
 	delete(composerSongs, "")
 	songOf, userOf := make([]int32, len(g.songs)), make([]int32, users) // from 1
@@ -302,27 +301,28 @@ func (g *generator) dataset(users int) *Dataset {
 	return d
 }
 
+// credits are the artist often, or others of the language, of whom the first write most.
+func (g *generator) credits(f, at int, rng *rand.Rand) string {
+	s, all := &g.songs[at], []string(nil)
+	first, end := g.first[s.level[language]], g.first[s.level[language]+1]
+	for range int(number(g.value(f, s))) {
+		a := first + 1 + int(8*math.Pow(float64(end-first-1)/8+1, math.Pow(rng.Float64(), 1.5))-8)
+		if rng.Float64() < .3 && s.artist > first {
+			a = s.artist
+		}
+		all = append(all, g.artists[a].name)
+	}
+	return strings.Join(all, "|")
+}
+
 func (g *generator) write(at int) Song {
 	s, rng := &g.songs[at], rand.New(rand.NewPCG(g.seed, uint64(at)))
 	l := s.level[language]
-	// credits are the artist often, or else one of those of the language, of whom
-	// the first write most.
-	credits := func(f int) string {
-		var all []string
-		for range int(number(g.value(f, s))) {
-			pool := float64(g.first[l+1]-g.first[l]-1) / 8
-			a := g.first[l] + 1 + int(8*math.Pow(pool+1, math.Pow(rng.Float64(), 1.5))-8)
-			if rng.Float64() < .3 && s.artist > g.first[l] {
-				a = s.artist
-			}
-			all = append(all, g.artists[a].name)
-		}
-		return strings.Join(all, "|")
+	song := Song{
+		ID: fmt.Sprint("song ", at), Listed: true, Artist: g.artists[s.artist].name, Genres: g.value(genre, s),
+		Composer: g.credits(composers, at, rng), Lyricist: g.credits(lyricists, at, rng),
+		Language: int16(number(g.value(language, s))), Length: int32(math.Exp(12.383 + .24*rng.NormFloat64())),
 	}
-	song := Song{ID: fmt.Sprint("song ", at), Listed: true, Artist: g.artists[s.artist].name, Genres: g.value(genre, s)}
-	song.Composer, song.Lyricist = credits(composers), credits(lyricists)
-	song.Language = int16(number(g.value(language, s)))
-	song.Length = int32(math.Exp(12.383 + .24*rng.NormFloat64()))
 	for n := number(g.value(genreIDs, s)); n > 1 && song.Genres != ""; n-- {
 		song.Genres += "|" + g.law["genre"].values[g.law["genre"].draw(l, rng.Float64())]
 	}
