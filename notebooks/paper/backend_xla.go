@@ -3,6 +3,7 @@
 package paper
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/gomlx/compute"
@@ -11,6 +12,9 @@ import (
 )
 
 const defaultBackend = "xla"
+
+// An older plugin lacks functions, and a call of one ends the program. This is the oldest one tried.
+const oldestPlugin = 81
 
 // GoMLX downloads a plugin by itself where it finds none, from a host that many networks refuse.
 // Here it is asked to with GOMLX_NO_AUTO_INSTALL=0.
@@ -23,7 +27,15 @@ func init() {
 	compute.Register(xla.BackendName, func(config string) (compute.Backend, error) {
 		backend, err := xla.NewWithOptions(config, pjrt.NamedValuesMap{"cpu_device_count": int64(1)})
 		if err != nil {
-			return xla.New(config)
+			backend, err = xla.NewWithOptions(config, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		plugin, _ := pjrt.GetPlugin(backend.PluginName()) // which backend has loaded
+		if major, minor := plugin.Version(); major != 0 || minor < oldestPlugin {
+			return nil, fmt.Errorf("the plugin %s has version %d.%d of XLA's interface, and this program needs 0.%d or later: docker/xla.sh fetches one",
+				plugin.Path(), major, minor, oldestPlugin)
 		}
 		return backend, nil
 	})

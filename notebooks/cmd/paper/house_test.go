@@ -30,7 +30,8 @@ import (
 // eleven estimators with their sources, three models, diagnostics, marginal weights and
 // the learning of estimates, for which pgcr has Improve (61). ondevice plays with states too (100).
 // submit says what to do about each fault of a cluster, and is used in cells too.
-// paper has the search for settings (180), statistics across problems (150) and three studies (170).
+// paper has the search for settings (180), statistics across problems (150) and three studies (170),
+// and says which plugin of XLA is too old (12).
 // figure has a colour for all forms of an algorithm (17).
 var budgets = map[string]int{
 	"envs":                915,  // 750 planned
@@ -43,7 +44,7 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           900,
 	"baselines/neural":    395,
-	"notebooks/paper":     1921, // 1,700 planned
+	"notebooks/paper":     1933, // 1,700 planned
 	"notebooks/figure":    924,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
 	"notebooks/cmd/paper": 1361, // 900 planned
@@ -53,7 +54,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_813 // of all Go without tests; 15,000 planned
+	mostLines       = 15_825 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )

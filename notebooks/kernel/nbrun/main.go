@@ -15,9 +15,9 @@
 // whose program or shell line does not exit with 0, and so does a command that GoNB does not know.
 // Equal results give equal files, byte for byte.
 //
-// Three faults of GoNB remain. A comment //line in a cell ends the kernel, which leaves
-// its gopls running; a cell that reads stdin waits for the time limit; and a line that
-// begins with ! or % is a command even within a comment or a raw string.
+// Faults of GoNB remain. A comment //line in a cell ends the kernel, which leaves its gopls running; a
+// cell that reads stdin waits for the time limit; a line that begins with ! or % is a command even within
+// a comment or a raw string; documentation is Markdown alone, which JupyterLab shows and Notebook 6 not.
 package main
 
 import (
