@@ -52,7 +52,13 @@ func Difference(results []*sim.Result, name string, opt Options) (*plot.Plot, er
 	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64, err error) {
 		steps, all, err := regret(r)
 		for run, values := range all {
-			runs = append(runs, floats.SubTo(make([]float64, len(values)), values, results[at].Regret[run]))
+			less := floats.SubTo(make([]float64, len(values)), values, results[at].Regret[run])
+			for i, x := range less {
+				if math.Abs(x) < 1e-12*math.Abs(values[i]) {
+					less[i] = 0 // a difference by rounding is none
+				}
+			}
+			runs = append(runs, less)
 		}
 		return steps, runs, err
 	})

@@ -68,6 +68,12 @@ func TestArea(t *testing.T) {
 	p, _ = drawn(t)(figure.Regret([]*sim.Result{three("a")}, figure.Options{Interval: true}))
 	half := 4.3027 / math.Sqrt(3)
 	top(t, p.Y, 2-half, 2+half)
+	rounded := three("b") // a difference by rounding is none
+	rounded.Regret[0][1] = math.Nextafter(rounded.Regret[0][1], 10)
+	_, same := drawn(t)(figure.Difference([]*sim.Result{three("a"), three("b")}, "a", figure.Options{}))
+	if _, nearly := drawn(t)(figure.Difference([]*sim.Result{three("a"), rounded}, "a", figure.Options{})); !bytes.Equal(nearly, same) {
+		t.Error("a difference by rounding is drawn")
+	}
 	equal := three("a") // runs that are equal to rounding have no interval
 	equal.Regret = [][]float64{{1, 0.3}, {2, 0.3}, {3, 0.1 + 0.2}}
 	p, _ = drawn(t)(figure.Regret([]*sim.Result{equal}, figure.Options{Interval: true}))
@@ -148,6 +154,12 @@ func TestDifference(t *testing.T) {
 	p, _ := drawn(t)(figure.Difference([]*sim.Result{three("a"), b}, "a", figure.Options{}))
 	half := 4.3027 / math.Sqrt(3)
 	top(t, p.Y, 2-half, 2+half)
+	rounded := three("b") // a difference by rounding is none
+	rounded.Regret[0][1] = math.Nextafter(rounded.Regret[0][1], 10)
+	_, same := drawn(t)(figure.Difference([]*sim.Result{three("a"), three("b")}, "a", figure.Options{}))
+	if _, nearly := drawn(t)(figure.Difference([]*sim.Result{three("a"), rounded}, "a", figure.Options{})); !bytes.Equal(nearly, same) {
+		t.Error("a difference by rounding is drawn")
+	}
 	if _, err := figure.Difference([]*sim.Result{b}, "a", figure.Options{}); err == nil || !strings.Contains(err.Error(), `no result of "a"`) {
 		t.Errorf("without the reference: %v", err)
 	}

@@ -24,10 +24,12 @@ func TestAcross(t *testing.T) {
 	near(t, "P(x > y) + P(y > x)", x.Improvement(y)+y.Improvement(x), 1, 1e-12)
 	near(t, "runs above every score", x.Above(-1), 1, 1e-12)
 	near(t, "runs above half", paper.Scores{{.4, .5, .6, .7}, {0, 1}}.Above(.5), .5, 1e-12)
-	// The samples are of runs within problems: of equal runs all samples are equal.
+	// The samples are of runs within problems: equal ones tell nothing of their spread, nor does one.
 	mean := func(s []paper.Scores) float64 { return s[0].IQM() }
-	if i := paper.Bootstrap95([]paper.Scores{{{1, 1}, {3, 3}}}, mean)[0]; i.Low != 2 || i.High != 2 {
-		t.Errorf("of equal runs the interval is %v", i)
+	for _, s := range []paper.Scores{{{1, 1}, {3, 3}}, {{.3, .1 + .2}, {2}}, {{1}}} {
+		if i := paper.Bootstrap95([]paper.Scores{s}, mean)[0]; !strings.HasSuffix(i.String(), " [no interval]") {
+			t.Errorf("of equal runs the interval is %v", i)
+		}
 	}
 	// The mean of 40 scores with a deviation of about .29 has an error of about .29/sqrt(40).
 	gap := func(s []paper.Scores) float64 { return s[0].OptimalityGap() }
@@ -56,9 +58,16 @@ func TestAcrossProblems(t *testing.T) {
 	if _, _, err := paper.AcrossFigures(results); err != nil {
 		t.Error(err)
 	}
-	header, rows = paper.ResultsTable(results)
+	header, rows = paper.ResultsTable(paper.Experiments(), results)
 	if len(header) != 3 || len(rows) != 4 || rows[3][0] != "GLM-UCB" || rows[3][1] != "" || rows[1][2] != "1.000 [no interval]" || len(rows[2]) != 3 {
 		t.Errorf("the table is %q of %q", rows, header)
+	}
+	equal := map[string][]*sim.Result{}
+	for _, name := range []string{"toy-linear", "toy-mixed"} {
+		equal[name] = []*sim.Result{plain(name, "PGCR", .5, .5), plain(name, "random", 1, 1)}
+	}
+	if p, _, err := paper.AcrossFigures(equal); p == nil || err != nil {
+		t.Errorf("of equal runs: %v", err)
 	}
 	delete(results, "toy-mixed")
 	if p, _, err := paper.AcrossFigures(results); p != nil || err != nil {

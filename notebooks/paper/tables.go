@@ -49,10 +49,10 @@ func RegretTable(results []*sim.Result) (header []string, rows [][]string) {
 
 // ResultsTable is a row an algorithm and a column an experiment with random choice: the
 // mean final regret of the runs, on music the reward a step, with 95 % intervals.
-func ResultsTable(results map[string][]*sim.Result) (header []string, rows [][]string) {
+func ResultsTable(experiments []sim.Experiment, results map[string][]*sim.Result) (header []string, rows [][]string) {
 	header = []string{"regret, of music reward a step [95 % interval]"}
 	place := map[string]int{}
-	for _, e := range Experiments() {
+	for _, e := range experiments {
 		random, missing := evidence{e, results[e.Name]}.find("random")
 		if missing != nil {
 			continue

@@ -261,6 +261,7 @@ func (p *program) draw(names []string) error {
 		opt := paper.FigureOptions(e)
 		opt.Interval = true
 		if paper.IsMusic(e) || results[0].Regret == nil {
+			results = paper.Without(results, "true probabilities", "label oracle") // beside which all others are one line
 			err = errors.Join(err, p.save(e.Name)(figure.AverageReward(results, paper.Episode(results[0].Steps), opt)))
 		} else {
 			// Beside random choice the others would be one line on a linear axis.
@@ -310,8 +311,9 @@ func (p *program) table(*cobra.Command, []string) error {
 // tables of all results.
 func (p *program) judge() error {
 	experiments, err := p.experiments(nil)
+	defaults, _ := p.experiments([]string{"defaults"})
 	results := map[string][]*sim.Result{}
-	for _, e := range experiments {
+	for _, e := range append(defaults, experiments...) {
 		found, loadErr := p.stored(e)
 		results[e.Name] = found
 		err = errors.Join(err, loadErr)
@@ -333,7 +335,8 @@ func (p *program) judge() error {
 			rows[i] = append(rows[i], c.Made)
 		}
 	}
-	err = errors.Join(p.write("claims", format)(header, rows), p.write("results", format)(paper.ResultsTable(results)))
+	err = errors.Join(p.write("claims", format)(header, rows),
+		p.write("results", format)(paper.ResultsTable(experiments, results)), p.write("defaults", format)(paper.ResultsTable(defaults, results)))
 	header, rows = paper.AcrossTable(results)
 	p.print(header, rows)
 	return errors.Join(err, p.write("across", format)(header, rows))

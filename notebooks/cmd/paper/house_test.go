@@ -31,8 +31,8 @@ import (
 // the learning of estimates, for which pgcr has Improve (61). ondevice plays with states too (100).
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (180), statistics across problems (150) and three studies (170),
-// and says which plugin of XLA is too old (12).
-// figure has a colour for all forms of an algorithm (17).
+// says which plugin of XLA is too old (12), and gives equal runs no interval (9).
+// figure has a colour for all forms of an algorithm (17), and draws no rounding (6).
 var budgets = map[string]int{
 	"envs":                915,  // 750 planned
 	"envs/envtest":        698,  // 550 planned
@@ -44,17 +44,17 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           900,
 	"baselines/neural":    395,
-	"notebooks/paper":     1933, // 1,700 planned
-	"notebooks/figure":    924,  // 800 planned
+	"notebooks/paper":     1942, // 1,700 planned
+	"notebooks/figure":    930,  // 800 planned
 	"notebooks/nb":        292,  // 350 planned
-	"notebooks/cmd/paper": 1361, // 900 planned
+	"notebooks/cmd/paper": 1364, // 900 planned
 	"notebooks/submit":    369,  // 350 planned
 	"notebooks/kernel":    604,  // 650 planned
 	"docker":              200,
 }
 
 const (
-	mostLines       = 15_825 // of all Go without tests; 15,000 planned
+	mostLines       = 15_843 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
