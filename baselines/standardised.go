@@ -13,14 +13,15 @@ import (
 
 // Standardised is an algorithm whose features are shifted and scaled: from each the mean is
 // subtracted, and the rest is divided by the standard deviation, over all contexts that were on
-// offer to a run so far. A feature that has been constant becomes 0.
+// offer to a run so far, N say. A feature that has been constant becomes 0, and none is larger than
+// 100·sqrt(N), since no member of a sample is more than sqrt(N) deviations away.
 //
 // A step that is learned from later keeps the features of its time, so early steps are scaled
 // roughly. Its histories keep contexts, not codes.
 type Standardised struct{ Algorithm envs.Algorithm }
 
-// New implements envs.Algorithm. The policy can do what policies of this module can do: it tells
-// probabilities, and it can be saved.
+// New implements envs.Algorithm. The policy tells probabilities if the algorithm's does, and can be
+// saved if the algorithm's can do both, as those of this module can.
 func (a Standardised) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	if a.Algorithm == nil {
 		return nil, errors.New("baselines: Standardised.Algorithm is nil")
@@ -32,6 +33,17 @@ func (a Standardised) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	s := &standardised{Policy: policy, declared: a, spec: spec}
 	for range seeds {
 		s.runs = append(s.runs, moments{Mean: make([]float64, spec.Dim), Squares: make([]float64, spec.Dim)})
+	}
+	_, probable := policy.(envs.Probable)
+	_, saver := policy.(envs.Saver)
+	switch {
+	case !probable:
+		return struct{ envs.Policy }{s}, nil
+	case !saver:
+		return struct {
+			envs.Policy
+			envs.Probable
+		}{s, s}, nil
 	}
 	return s, nil
 }
@@ -61,12 +73,13 @@ func (m *moments) add(context []float32) {
 func (m *moments) standardise(dst, context []float32) {
 	for j, x := range context {
 		switch sd := math.Sqrt(m.Squares[j] / m.N); {
-		case m.N == 0:
+		case m.N == 0 || x*0 != 0: // what is not finite is for the algorithm to find
 			dst[j] = x
 		case sd > 1e-6*math.Abs(m.Mean[j]): // less is rounding
-			dst[j] = float32((float64(x) - m.Mean[j]) / sd)
+			most := 100 * math.Sqrt(m.N)
+			dst[j] = float32(min(max((float64(x)-m.Mean[j])/sd, -most), most))
 		default:
-			dst[j] = 0 * x // which leaves what is not finite for the algorithm to find
+			dst[j] = 0
 		}
 	}
 }
@@ -80,6 +93,7 @@ type standardised struct {
 
 // features returns an observation with standardised contexts, in memory that nobody else has.
 func (p *standardised) features(obs envs.Observation) envs.Observation {
+	obs.Check(p.spec, len(p.runs))
 	contexts := make([]float32, len(obs.Contexts))
 	for r := range p.runs {
 		for i := range obs.Size(r) {
@@ -91,12 +105,10 @@ func (p *standardised) features(obs envs.Observation) envs.Observation {
 }
 
 func (p *standardised) Act(dst []int, obs envs.Observation) error {
-	obs.Check(p.spec, len(p.runs))
 	return p.Policy.Act(dst, p.features(obs))
 }
 
 func (p *standardised) Probabilities(dst []float64, obs envs.Observation) error {
-	obs.Check(p.spec, len(p.runs))
 	return p.Policy.(envs.Probable).Probabilities(dst, p.features(obs))
 }
 

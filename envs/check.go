@@ -8,9 +8,14 @@ import (
 	"strings"
 )
 
-// Check plays 100 steps of four runs of a problem at random and returns what
-// CheckSteps says of them.
+// Check plays 100 steps of four runs of a problem at random and returns what CheckSteps says of them.
+// A problem that fails, panics or does not keep to its spec is an error.
 func Check(p Problem) (warnings []string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("envs: the problem fails where four runs are played together: %v", v)
+		}
+	}()
 	env, err := p.New([]uint64{1, 2, 3, 4})
 	if err != nil {
 		return nil, err
@@ -19,6 +24,7 @@ func Check(p Problem) (warnings []string, err error) {
 	warnings = CheckSteps(p.Spec(), func(yield func(Transition) bool) {
 		for range 100 {
 			tr := Transition{Observation: env.Observe(), Actions: actions}
+			tr.Observation.Check(p.Spec(), len(actions))
 			for r := range actions {
 				actions[r] = rng.IntN(tr.Size(r))
 			}
@@ -38,6 +44,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 	rewards, features, same := sizes{}, make([]sizes, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
 	sets, single := 0, 0
 	for tr := range steps {
+		tr.Check(spec, tr.Runs)
 		if err := tr.Finite(); err != nil {
 			return []string{err.Error()}
 		}
@@ -49,7 +56,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 			for i, x := range tr.Contexts[r*tr.Candidates*spec.Dim:][:tr.Size(r)*spec.Dim] {
 				j := i % spec.Dim
 				features[j].add(x)
-				same[j] = same[j] && x == tr.Context(r, 0)[j]
+				same[j] = same[j] && alike(x, tr.Context(r, 0)[j])
 			}
 		}
 		if features[0].count*spec.Dim > most {
@@ -99,6 +106,9 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 	return warnings
 }
 
+// alike returns whether numbers differ by no more than rounding.
+func alike(x, y float32) bool { return math.Abs(float64(x-y)) <= 1e-6*math.Abs(float64(y)) }
+
 // sizes are the values of a feature or of the reward.
 type sizes struct {
 	first    float32
@@ -111,7 +121,7 @@ func (s *sizes) add(x float32) {
 	if s.count++; s.count == 1 {
 		s.first, s.constant = x, true
 	}
-	if s.constant = s.constant && x == s.first; x != 0 {
+	if s.constant = s.constant && alike(x, s.first); x != 0 {
 		s.absolute = append(s.absolute, math.Abs(float64(x)))
 	}
 }

@@ -18,7 +18,7 @@ type Recorder func(step int, tr envs.Transition, regret []float64)
 //
 // It stops at the first error, at an action outside the candidate set, at rewards or
 // expected rewards that are not finite, and before the next step when ctx is cancelled. The error
-// names the step and wraps an [envs.RunError] where it concerns one run.
+// names the step and wraps an [envs.RunError] where it concerns one run. It panics at a wrong shape.
 func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps int, rec Recorder) error {
 	actions := make([]int, env.Observe().Runs)
 	var expected, regret []float64 // [R, M], [R]
@@ -60,6 +60,7 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 			}
 		}
 		tr := envs.Transition{Observation: obs, Actions: actions, Outcome: out}
+		tr.Check(envs.Spec{Candidates: obs.Candidates, Dim: obs.Dim}, len(actions))
 		if err := policy.Update(tr); err != nil {
 			return &stepError{step, err}
 		}
@@ -81,6 +82,7 @@ func PlayRuns(ctx context.Context, problem envs.Problem, problemSeeds []uint64,
 	if err != nil {
 		return err
 	}
+	env.Observe().Check(problem.Spec(), len(problemSeeds))
 	policy, err := algorithm.New(problem.Spec(), policySeeds)
 	if err != nil {
 		return err

@@ -70,7 +70,10 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		os.Remove(try)
 	}
 	if len(units) > 0 && s.check != "" { // the problem itself does not fail
-		warnings, _ := envs.Check(e.Problem)
+		warnings, err := envs.Check(e.Problem)
+		if err != nil {
+			warnings = []string{err.Error()}
+		}
 		s.status.Warnings = append(s.status.Warnings, warnings...)
 	}
 	parallel(workers, len(units), func(i int) { units[i]() })

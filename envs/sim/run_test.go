@@ -68,6 +68,10 @@ func TestWarnings(t *testing.T) {
 	if run(t, e, dir, opt); last.Warnings != nil {
 		t.Errorf("warnings %q of what is stored", last.Warnings)
 	}
+	e.Problem, e.Runs = field{Few: true}, 1
+	if run(t, e, dir, opt); len(last.Warnings) != 1 || !strings.HasSuffix(last.Warnings[0], "1 rewards of a transition, want 4") {
+		t.Errorf("warnings %q", last.Warnings)
+	}
 }
 
 // Files are the same byte for byte however the runs are shared out.
@@ -357,6 +361,7 @@ func TestFailures(t *testing.T) {
 		{"run 13, step 17: the policy chose action ", field{}, student{Outside: at}},
 		{"run 13, step 17: the policy chose action -1 of ", field{}, student{Idle: at}},
 		{"runs 10 to 14, step 17: panic: student: out of ink\n", field{}, student{Panic: at}},
+		{"runs 0 to 4, step 1: panic: envs: 1 rewards of a transition, want 5\n", field{Few: true}, student{}},
 		{"runs 0 to 4, step 0: student: Refuse is true", field{}, student{Refuse: true}},
 	} {
 		e.Problem = test.problem
