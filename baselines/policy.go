@@ -128,12 +128,8 @@ func (p *policy[T]) Update(tr envs.Transition) error {
 	for r := range p.runs {
 		run, x, reward := &p.runs[r], p.x[:p.n], float64(tr.Reward[r])
 		load(x, tr.Context(r, tr.Actions[r]))
-		for _, v := range x {
-			if v = math.Abs(v); v > run.Feature {
-				run.Feature = v
-			}
-		}
-		run.Steps, run.Reward = run.Steps+1, max(run.Reward, math.Abs(reward))
+		run.Feature, run.Reward = max(run.Feature, floats.Norm(x, math.Inf(1))), max(run.Reward, math.Abs(reward))
+		run.Steps++
 		if err := run.Model.learn(run.Steps, x, reward); err != nil {
 			return p.lost(r, err)
 		}

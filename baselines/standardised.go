@@ -34,12 +34,10 @@ func (a Standardised) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	for range seeds {
 		s.runs = append(s.runs, moments{Mean: make([]float64, spec.Dim), Squares: make([]float64, spec.Dim)})
 	}
-	_, probable := policy.(envs.Probable)
-	_, saver := policy.(envs.Saver)
-	switch {
-	case !probable:
+	if _, ok := policy.(envs.Probable); !ok {
 		return struct{ envs.Policy }{s}, nil
-	case !saver:
+	}
+	if _, ok := policy.(envs.Saver); !ok {
 		return struct {
 			envs.Policy
 			envs.Probable
@@ -47,6 +45,9 @@ func (a Standardised) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	}
 	return s, nil
 }
+
+// Unwrap is for envs.Check.
+func (a Standardised) Unwrap() envs.Algorithm { return a.Algorithm }
 
 // MarshalJSON writes the type of the algorithm beside its settings.
 func (a Standardised) MarshalJSON() ([]byte, error) {

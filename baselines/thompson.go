@@ -53,7 +53,7 @@ func (a LinearThompson) MarshalJSON() ([]byte, error) {
 // and Li keep the diagonal of H alone and expand once; here all of H is kept and the expansion
 // moves with the mode.
 //
-// Rewards may be any real numbers, and θ̂ and H are exact at refits: see GLMUCB. A step costs
+// Rewards are from 0 to 1, and θ̂ and H are exact at refits: see GLMUCB. A step costs
 // O(N² + M·N) time; a run holds 24·N² bytes, and 8·N bytes a step up to Memory.
 type LogisticThompson struct {
 	Scale       float64 // factor on the posterior's standard deviation; default 0.01, NoExploration for 0
@@ -75,6 +75,8 @@ func (a LogisticThompson) New(spec envs.Spec, seeds []uint64) (envs.Policy, erro
 		return newLogistic(n, max(a.Scale, 0), a.Ridge, a.RefitEvery, a.Memory)
 	})
 }
+
+func (LogisticThompson) RewardRange() (low, high float32) { return 0, 1 }
 
 func (a LogisticThompson) MarshalJSON() ([]byte, error) {
 	type plain LogisticThompson

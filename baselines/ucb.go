@@ -74,8 +74,8 @@ func (m *linear) learn(_ int, x []float64, reward float64) error {
 //
 // The order is that of Filippi et al., by μ(θ·c). Their width grows with sqrt(log t) and they start
 // with one action for every dimension; here the width is constant and the ridge penalty makes the
-// start defined. Rewards may be any real numbers (a quasi-likelihood). Where their mean is below 0 or
-// above 1, though, θ grows with the number of steps, μ saturates, and the width decides alone.
+// start defined. Rewards are from 0 to 1: where their mean is not, θ grows with the number of steps,
+// μ saturates, and the width decides alone, which is a random choice. envs.Check warns.
 //
 // θ is the exact solution at refits; between them a one-step approximation moves it. A step costs
 // O(M·N²) time; a run holds 32·N² bytes, and 8·N bytes a step up to Memory.
@@ -99,6 +99,8 @@ func (a GLMUCB) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 		return &glmUCB{max(a.Alpha, 0), newFactor(n, a.Ridge), newLogistic(n, 0, a.Ridge, a.RefitEvery, a.Memory)}
 	})
 }
+
+func (GLMUCB) RewardRange() (low, high float32) { return 0, 1 }
 
 func (a GLMUCB) MarshalJSON() ([]byte, error) {
 	type plain GLMUCB

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Check plays 100 steps of four runs of a problem at random and returns what CheckSteps says of them.
-// A problem that fails, panics or does not keep to its spec is an error.
-func Check(p Problem) (warnings []string, err error) {
+// Check plays 100 steps of four runs of a problem at random and returns what CheckSteps says of them,
+// and which of the algorithms assume other rewards (Ranged; of an algorithm with a method Unwrap that
+// of the one within). A problem that fails, panics or does not keep to its spec is an error.
+func Check(p Problem, algorithms ...Algorithm) (warnings []string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("envs: the problem fails where four runs are played together: %v", v)
@@ -20,7 +21,7 @@ func Check(p Problem) (warnings []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rng, actions := NewRand(1, "check"), make([]int, 4)
+	rng, actions, least, largest := NewRand(1, "check"), make([]int, 4), float32(math.Inf(1)), float32(math.Inf(-1))
 	warnings = CheckSteps(p.Spec(), func(yield func(Transition) bool) {
 		for range 100 {
 			tr := Transition{Observation: env.Observe(), Actions: actions}
@@ -31,9 +32,21 @@ func Check(p Problem) (warnings []string, err error) {
 			if tr.Outcome, err = env.Step(actions); err != nil || !yield(tr) {
 				return
 			}
+			least, largest = min(least, slices.Min(tr.Reward)), max(largest, slices.Max(tr.Reward))
 		}
 	})
-	return warnings, err
+	for _, a := range algorithms {
+		if within, ok := a.(interface{ Unwrap() Algorithm }); ok {
+			a = within.Unwrap()
+		}
+		if a, ok := a.(Ranged); ok {
+			if low, high := a.RewardRange(); least < low || largest > high {
+				warnings = append(warnings, fmt.Sprintf("%T assumes rewards in [%v, %v], and these are from %.3g to %.3g: shift and divide them",
+					a, low, high, least, largest))
+			}
+		}
+	}
+	return slices.Compact(warnings), err
 }
 
 // CheckSteps looks at steps, a few hundred decisions of a log say, and returns what cannot be learned
@@ -41,8 +54,7 @@ func Check(p Problem) (warnings []string, err error) {
 // some millions of features. Without names, features are counted from 0.
 func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warnings []string) {
 	const far, outlier, most = 20, 100, 1 << 22
-	rewards, features, same := sizes{}, make([]sizes, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
-	sets, single := 0, 0
+	rewards, single, features, same := sizes{}, 0, make([]sizes, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
 	for tr := range steps {
 		tr.Check(spec, tr.Runs)
 		if err := tr.Finite(); err != nil {
@@ -50,7 +62,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 		}
 		for r := range tr.Runs {
 			rewards.add(tr.Reward[r])
-			if sets++; tr.Size(r) == 1 {
+			if tr.Size(r) == 1 {
 				single++
 			}
 			for i, x := range tr.Contexts[r*tr.Candidates*spec.Dim:][:tr.Size(r)*spec.Dim] {
@@ -64,8 +76,8 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 		}
 	}
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
-	if 10*single > sets {
-		warn("%d of %d sets have one candidate, which leaves nothing to choose: leave them out", single, sets)
+	if 10*single > rewards.count {
+		warn("%d of %d sets have one candidate, which leaves nothing to choose: leave them out", single, rewards.count)
 	}
 	switch typical, largest := rewards.typical(); {
 	case rewards.constant:
@@ -84,7 +96,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 		typical, largest := features[j].typical()
 		if features[j].constant && j >= spec.State {
 			groups[0] = append(groups[0], name)
-		} else if same[j] && j >= spec.State && single < sets {
+		} else if same[j] && j >= spec.State && single < rewards.count {
 			groups[1] = append(groups[1], name)
 		}
 		if largest > outlier*typical {

@@ -196,6 +196,9 @@ type Probable interface {
 	Probabilities(dst []float64, obs Observation) error
 }
 
+// Ranged is implemented by algorithms that assume rewards in a range, and learn little from others.
+type Ranged interface{ RewardRange() (low, high float32) }
+
 // Problem declares an environment: a plain struct that can be copied and
 // printed as JSON, whose zero value is the documented default.
 type Problem interface {

@@ -8,9 +8,7 @@ import "math/rand/v2"
 //
 // Problem and policy of a run often have the same seed, so their roles must
 // differ: those of problems begin with "problem/".
-func NewRand(seed uint64, role string) *rand.Rand {
-	return rand.New(NewSource(seed, role))
-}
+func NewRand(seed uint64, role string) *rand.Rand { return rand.New(NewSource(seed, role)) }
 
 // NewSource is NewRand's generator itself, for callers that must save and
 // restore it (rand.PCG marshals to binary).

@@ -2,7 +2,6 @@ package neural_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -36,34 +35,37 @@ func (e scaledEnvironment) Step(actions []int) (envs.Outcome, error) {
 	return out, err
 }
 
-// Rewards of any size are learned from with default settings, or envs.Check warns and
-// says by what to divide them. GLMUCB and its documentation want rewards from 0 to 1.
+// Rewards of any size are learned from with default settings, or envs.Check warns and says what to do.
 func TestRewardsOfAnySize(t *testing.T) {
 	const steps, runs = 400, 3
+	glm, logistic, usual := baselines.GLMUCB{}, baselines.LogisticThompson{}, []float32{0.3, 1, 3, 30}
 	for _, c := range []struct {
-		algorithm envs.Algorithm
-		problem   envs.Problem
-		sizes     []float32
+		algorithm       envs.Algorithm
+		problem         envs.Problem
+		learned, warned []float32
 	}{
-		{baselines.LinUCB{}, envs.Linear{Dim: 5}, []float32{1e-3, 1e-2, 0.3, 1, 3, 30, 100, 1e3}},
-		{baselines.GLMUCB{}, envs.Bernoulli{Dim: 5}, []float32{1e-3, 1e-2, 0.3, 1}},
-		{baselines.LinearThompson{}, envs.Linear{Dim: 5}, []float32{0.3, 1, 3, 30}},
-		{baselines.LogisticThompson{}, envs.Linear{Dim: 5}, []float32{0.3, 1, 3, 30}},
-		{neural.Greedy{}, envs.Linear{Dim: 5}, []float32{0.3, 1, 3, 30}},
-		{neural.EpsilonGreedy{}, envs.Linear{Dim: 5}, []float32{0.3, 1, 3, 30}},
-		{neural.VanillaPG{}, envs.Linear{Dim: 5}, []float32{0.3, 1, 3, 30}},
-		{pgcr.Config{}, envs.Linear{Dim: 5}, []float32{0.3, 1, 3, 30}},
+		{baselines.LinUCB{}, envs.Linear{Dim: 5}, usual, []float32{1e-3, 1e-2, 100, 1e3}},
+		{glm, envs.Bernoulli{Dim: 5}, []float32{0.3, 1}, []float32{1e-3, 1e-2, 2, 18, -1}},
+		{baselines.Standardised{Algorithm: glm}, envs.Bernoulli{Dim: 5}, []float32{1}, []float32{2, 18}},
+		{logistic, envs.Bernoulli{Dim: 5}, []float32{0.3, 1}, []float32{-1}},
+		{baselines.Standardised{Algorithm: baselines.LinUCB{}}, envs.Linear{Dim: 5}, usual, nil},
+		{baselines.LinearThompson{}, envs.Linear{Dim: 5}, usual, nil},
+		{neural.Greedy{}, envs.Linear{Dim: 5}, usual, nil},
+		{neural.EpsilonGreedy{}, envs.Linear{Dim: 5}, usual, nil},
+		{neural.VanillaPG{}, envs.Linear{Dim: 5}, usual, nil},
+		{pgcr.Config{}, envs.Linear{Dim: 5}, usual, nil},
 	} {
-		chance, _ := play(t, c.problem, baselines.Random{}, runs, steps)
-		for _, by := range c.sizes {
-			problem := scaled{c.problem, by}
-			warnings, err := envs.Check(problem)
-			warned := slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, "rewards are of the size") })
-			if err != nil || warned != (by < 0.1 || by > 50) {
-				t.Errorf("%T: rewards times %v: warnings %q, %v", c.algorithm, by, warnings, err)
+		for _, by := range c.warned {
+			warnings, err := envs.Check(scaled{c.problem, by}, c.algorithm, c.algorithm)
+			if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "divide them") {
+				t.Errorf("%T: rewards times %v: warnings %q, %v, want one", c.algorithm, by, warnings, err)
 			}
-			if warned {
-				continue
+		}
+		chance, _ := play(t, c.problem, baselines.Random{}, runs, steps)
+		for _, by := range c.learned {
+			problem := scaled{c.problem, by}
+			if warnings, err := envs.Check(problem, c.algorithm); err != nil || len(warnings) > 0 {
+				t.Errorf("%T: rewards times %v: warnings %q, %v", c.algorithm, by, warnings, err)
 			}
 			mean, _ := play(t, problem, c.algorithm, runs, steps)
 			if mean /= float64(by); mean < chance+0.12 {

@@ -21,10 +21,7 @@ import (
 // steps is how long most checks play; default 80. It should be more than the steps until learning
 // changes the choices. All checks together play 120 times as many steps of one run.
 func CheckAlgorithm(a envs.Algorithm, p envs.Problem, steps ...int) []Check {
-	c := algorithmChecks{a: a, p: p, spec: p.Spec(), varied: offered{p, p.Spec().Candidates, false}, steps: 80}
-	if len(steps) > 0 {
-		c.steps = steps[0]
-	}
+	c := algorithmChecks{a: a, p: p, spec: p.Spec(), varied: offered{p, p.Spec().Candidates, false}, steps: append(slices.Clip(steps), 80)[0]}
 	return check([]promise{
 		{"actions are candidates", func() { play(a, c.varied, seeds(3), c.steps) }},
 		{"a run depends on its seed alone: 20 runs are 7 and 13", func() { stacked(a, p, c.steps) }},

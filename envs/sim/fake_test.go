@@ -106,6 +106,11 @@ func (s student) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	return p, nil
 }
 
+// unit is a student who assumes rewards in [0, 1].
+type unit struct{ student }
+
+func (unit) RewardRange() (low, high float32) { return 0, 1 }
+
 type pupil struct {
 	student
 	seeds   []uint64

@@ -88,8 +88,7 @@ func (s Status) String() string {
 
 // PrintProgress returns a Progress that writes a line every 10 s, at the end, and for each warning.
 func PrintProgress(w io.Writer) func(Status) {
-	wrote := time.Now()
-	said, ended := 0, false
+	wrote, said, ended := time.Now(), 0, false
 	return func(st Status) {
 		for ; said < len(st.Warnings); said++ {
 			fmt.Fprintf(w, "%s: %s\n", st.Experiment, st.Warnings[said])

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/contextrec/contextrec/envs"
@@ -16,9 +15,9 @@ type Recorder func(step int, tr envs.Transition, regret []float64)
 // Play lets the policy decide for the given number of steps, all runs together,
 // and learn from each of them. rec may be nil.
 //
-// It stops at the first error, at an action outside the candidate set, at rewards or
+// It stops at the first error, at an action outside the candidate set, at contexts, rewards or
 // expected rewards that are not finite, and before the next step when ctx is cancelled. The error
-// names the step and wraps an [envs.RunError] where it concerns one run. It panics at a wrong shape.
+// names the step and wraps an [envs.RunError] where it concerns one run. Wrong shapes panic.
 func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps int, rec Recorder) error {
 	actions := make([]int, env.Observe().Runs)
 	var expected, regret []float64 // [R, M], [R]
@@ -42,11 +41,11 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		}
 		for r, a := range actions {
 			if n := obs.Size(r); a < 0 || a >= n {
-				return &stepError{step, runError(r, "the policy chose action %d of %d candidates", a, n)}
+				return &stepError{step, &envs.RunError{Run: r, Err: fmt.Errorf("the policy chose action %d of %d candidates", a, n)}}
 			} else if ok {
 				set := expected[r*obs.Candidates:][:n]
-				if regret[r] = slices.Max(set) - set[a]; !finite(regret[r]) {
-					return &stepError{step, runError(r, "the expected rewards are %v", set)}
+				if regret[r] = slices.Max(set) - set[a]; regret[r]*0 != 0 {
+					return &stepError{step, &envs.RunError{Run: r, Err: fmt.Errorf("the expected rewards are %v", set)}}
 				}
 			}
 		}
@@ -54,13 +53,11 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		if err != nil {
 			return &stepError{step, err}
 		}
-		for r, reward := range out.Reward {
-			if !finite(float64(reward)) {
-				return &stepError{step, runError(r, "the reward is %v", reward)}
-			}
-		}
 		tr := envs.Transition{Observation: obs, Actions: actions, Outcome: out}
 		tr.Check(envs.Spec{Candidates: obs.Candidates, Dim: obs.Dim}, len(actions))
+		if err := tr.Finite(); err != nil {
+			return &stepError{step, err}
+		}
 		if err := policy.Update(tr); err != nil {
 			return &stepError{step, err}
 		}
@@ -89,12 +86,6 @@ func PlayRuns(ctx context.Context, problem envs.Problem, problemSeeds []uint64,
 	}
 	return Play(ctx, env, policy, steps, rec)
 }
-
-func runError(run int, format string, args ...any) error {
-	return &envs.RunError{Run: run, Err: fmt.Errorf(format, args...)}
-}
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // stepError is an error of one step, 1 being the first.
 type stepError struct {

@@ -56,8 +56,10 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		}
 	}
 	var units []func()
+	var algorithms []envs.Algorithm
 	for _, j := range jobs {
 		j.divide()
+		algorithms = append(algorithms, j.entry.Algorithm)
 		for _, stack := range j.stacks {
 			units = append(units, func() { j.play(stack) })
 		}
@@ -70,7 +72,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		os.Remove(try)
 	}
 	if len(units) > 0 && s.check != "" { // the problem itself does not fail
-		warnings, err := envs.Check(e.Problem)
+		warnings, err := envs.Check(e.Problem, algorithms...)
 		if err != nil {
 			warnings = []string{err.Error()}
 		}

@@ -68,6 +68,10 @@ func TestWarnings(t *testing.T) {
 	if run(t, e, dir, opt); last.Warnings != nil {
 		t.Errorf("warnings %q of what is stored", last.Warnings)
 	}
+	e.Entries[1].Algorithm = unit{}
+	if run(t, e, t.TempDir(), opt); len(last.Warnings) != 2 || !strings.HasPrefix(last.Warnings[1], "sim_test.unit assumes rewards in [0, 1], and these are from -") {
+		t.Errorf("warnings %q", last.Warnings)
+	}
 	e.Problem, e.Runs = field{Few: true}, 1
 	if run(t, e, dir, opt); len(last.Warnings) != 1 || !strings.HasSuffix(last.Warnings[0], "1 rewards of a transition, want 4") {
 		t.Errorf("warnings %q", last.Warnings)

@@ -19,7 +19,8 @@ import (
 // comments, those below them that have a line of their own left out.
 //
 // Some are above what was planned. The files of saved policies are envs's (78
-// lines), and so are the warnings of what cannot be learned (136), which survive a problem that panics. envtest holds the
+// lines), and so are the warnings of what cannot be learned (150), which survive a problem that
+// panics and name algorithms that assume other rewards. envtest holds the
 // Chain (98 lines), and its suites check padding, probabilities and saving. pgcr keeps a bounded history with sessions and codes,
 // and saves all of it, and uses the memory of inputs again (40). figure has its own scales and ticks (50), for those of plot fail at some
 // floats, and mends PDF files, which lose colours there. kernel limits what a cell may write. sim notices
@@ -34,15 +35,15 @@ import (
 // says which plugin of XLA is too old (12), and gives equal runs no interval (9).
 // figure has a colour for all forms of an algorithm (17), and draws no rounding (6).
 var budgets = map[string]int{
-	"envs":                925,  // 750 planned
-	"envs/envtest":        698,  // 550 planned
-	"envs/sim":            1122, // 1,000 planned
+	"envs":                938,  // 750 planned
+	"envs/envtest":        695,  // 550 planned
+	"envs/sim":            1113, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1779,
 	"envs/logged":         1889, // 900 planned
 	"pgcr":                1514, // 1,200 planned
 	"pgcr/ondevice":       962,  // 900 planned
-	"baselines":           912,
+	"baselines":           913,
 	"baselines/neural":    395,
 	"notebooks/paper":     1942, // 1,700 planned
 	"notebooks/figure":    930,  // 800 planned
@@ -54,7 +55,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_870 // of all Go without tests; 15,000 planned
+	mostLines       = 15_872 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
