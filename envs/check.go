@@ -91,7 +91,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 	for j := range features {
 		name := fmt.Sprint(j)
 		if j < len(names) {
-			name = names[j]
+			name = fmt.Sprintf("%.100s", names[j])
 		}
 		typical, largest := features[j].typical()
 		if features[j].constant && j >= spec.State {

@@ -41,7 +41,7 @@ func (e *Evaluation) Diagnose() Diagnosis {
 	warn(!known, "the log has no propensities: there is DM alone, and nothing says how far its model is off")
 	warn(e.of.estimated, "the propensities are estimated, and nothing says how far they are off")
 	warn(known && !(w.Low <= 1 && 1 <= w.High), "the mean weight is %v, which leaves out 1: propensities are wrong, or the policy chooses what the log never shows; no estimate holds", w)
-	warn(d.Effective >= 30 && d.Largest-slices.Min(e.Weight) <= tiny && math.Abs(w.Mean-1) > 0.05, "all weights are %.3g and not 1: propensities are wrong, or the policy chooses what the log never shows; no estimate holds", w.Mean) // their mean has no interval
+	warn(d.Effective >= 30 && d.Largest-slices.Min(e.Weight) <= tiny*d.Largest && math.Abs(w.Mean-1) > 0.05, "all weights are %.3g and not 1: propensities are wrong, or the policy chooses what the log never shows; no estimate holds", w.Mean) // their mean has no interval
 	warn(known && !(d.Effective >= 30), "%.0f effective decisions of %d: the policy seldom chooses as the log does, or the log is short; estimates with weights are luck", d.Effective, n)
 	warn(known && rewarded < 5, "%d of the log's choices that the policy makes, too, have a reward other than 0: read the intervals, not the estimates", rewarded)
 	warn(d.Top > 0.5 && rewarded > 5*top, "1 %% of the decisions have %.0f %% of the weighted rewards: intervals are too short", 100*d.Top) // else rewards are rare

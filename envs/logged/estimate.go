@@ -39,8 +39,7 @@ type Estimate struct {
 	up, down  []float64 // the highest and the lowest that it could have been
 }
 
-// String is mean and interval with three decimals, such as "0.306 [0.259, 0.352]", and with more where
-// the interval is short.
+// String is mean and interval, "0.306 [0.259, 0.352]", with more decimals where the interval is short.
 func (e Estimate) String() string {
 	decimals := 3
 	if width := e.High - e.Low; width > 0 && width < 0.1 {
@@ -49,8 +48,7 @@ func (e Estimate) String() string {
 	return fmt.Sprintf("%.*f [%.*f, %.*f]", decimals, e.Mean, decimals, e.Low, decimals, e.High)
 }
 
-// Minus is the difference of two estimates from the same decisions. Its interval is shorter than
-// theirs where they have luck in common. It panics when the decisions are not the same.
+// Minus is the difference of two estimates, in which common luck cancels. It panics where decisions differ.
 func (e Estimate) Minus(other Estimate) Estimate {
 	same := func(a, b Decision) bool { return a.ID == b.ID && a.User == b.User && a.Chosen == b.Chosen }
 	if !slices.EqualFunc(e.of.decisions, other.of.decisions, same) {
@@ -66,8 +64,7 @@ func (e Estimate) Minus(other Estimate) Estimate {
 	return d.interval(max(e.High-e.Low, other.High-other.Low))
 }
 
-// MeanWeight is 1 in expectation. Where its interval leaves that out, the propensities are wrong, or
-// the policy chooses what the log never shows, and no estimate holds.
+// MeanWeight is 1 in expectation. Where its interval leaves that out, no estimate holds: see Diagnose.
 func (e *Evaluation) MeanWeight() Estimate {
 	return e.of.estimate(terms{reward: e.Weight, weight: ones(e.Weight)})
 }
@@ -129,8 +126,7 @@ func (of *sample) estimate(t terms) Estimate {
 
 const tiny = 1e-6 // the share of a value below which differences are taken as rounding
 
-// interval returns the estimate with its error and interval. They are infinite where the spread is
-// not known, or no more than rounding of values of a size.
+// interval returns the estimate with its error and interval. They are infinite where the spread is unknown.
 func (e Estimate) interval(size float64) Estimate {
 	sums, squares, users, n := make([]float64, len(e.influence)), 0.0, float64(e.Units), float64(len(e.influence))
 	for i, unit := range e.of.units {

@@ -12,14 +12,14 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Train makes a policy of one run a seed and lets it learn every decision of the log in its order,
-// once, whatever its propensity and sampling weight. The choices are not its own. Errors name the
-// decision.
+// Train makes a policy of one run a seed and lets it learn every decision of the log, once and in
+// order, whatever its propensity and weight. The choices are not its own. Errors name the decision.
 func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (envs.Policy, error) {
 	return train(ctx, log, algorithm, seeds, 1)
 }
 
-func train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64, epochs int) (envs.Policy, error) {
+func train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64, epochs int) (_ envs.Policy, err error) {
+	defer caught(&err)
 	if err := log.check(false); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint
 	for i := range epochs * len(log.Decisions) {
 		d := log.Decisions[i%len(log.Decisions)]
 		if err := errors.Join(ctx.Err(), policy.Update(log.step(d, len(seeds)))); err != nil {
-			return nil, log.failed(d, err)
+			return nil, log.failed(ctx, "decision "+d.ID, err)
 		}
 	}
 	return policy, nil
@@ -44,11 +44,11 @@ type Evaluation struct {
 	of            *sample
 }
 
-// Evaluate asks a policy how probably it would choose each candidate of every decision. The policy
-// does not learn. Of several runs, one that is picked at random for every decision is evaluated.
-// Where the policy is not envs.Probable, probabilities are shares of 100 draws a run, which move its
-// random streams. A log without any propensities leaves DM alone, without an interval.
-func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Evaluation, error) {
+// Evaluate asks a policy how probably it would choose each candidate of every decision. It does not
+// learn. Of several runs, one picked at random for every decision is evaluated. Where the policy is not
+// envs.Probable, probabilities are shares of 100 draws a run. Without propensities DM is left, without interval.
+func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (_ *Evaluation, err error) {
+	defer caught(&err)
 	if err := log.check(slices.ContainsFunc(log.Decisions, func(d Decision) bool { return d.Propensity != 0 })); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 	for i, d := range log.Decisions {
 		p, err := log.probabilities(policy, runs, d)
 		if err := errors.Join(ctx.Err(), err); err != nil {
-			return nil, log.failed(d, err)
+			return nil, log.failed(ctx, "decision "+d.ID, err)
 		}
 		chance := p[d.Chosen]
 		if log.sets > 0 {

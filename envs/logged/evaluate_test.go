@@ -202,7 +202,7 @@ func (*first) Probabilities(dst []float64, _ envs.Observation) error {
 }
 
 // Intervals hold the truth where rewards are rare, weights differ by a factor of 100, and users
-// differ. The package comment has the lowest shares of all rates. They do not always where rewards
+// differ. measured.md has the lowest shares of all rates. They do not always where rewards
 // have a long tail. A candidate pays 1 with a probability that rises
 // with x and g, in the mean over both the rate, which is what the policy earns.
 func TestCoverage(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
@@ -15,12 +14,62 @@ import (
 	"strings"
 )
 
+// candidates makes a decision of the rows of its candidates.
+func (t *table) candidates(rows []record) (Decision, error) {
+	d := Decision{ID: strings.Clone(t.field(rows[0], t.Decision)), Chosen: -1}
+	if t.User != "" {
+		d.User = strings.Clone(t.field(rows[0], t.User))
+	}
+	for i, row := range rows {
+		chosen := t.field(row, t.Chosen)
+		switch {
+		case t.User != "" && t.field(row, t.User) != d.User:
+			return d, t.wrong(row, t.User, "%q, the first row of decision %q has %q", t.field(row, t.User), d.ID, d.User)
+		case chosen != "0" && chosen != "1" || chosen == "1" && d.Chosen >= 0:
+			return d, t.wrong(row, t.Chosen, "%q, want 1 for one candidate of a decision and 0 for the others", chosen)
+		case chosen == "1":
+			d.Chosen, d.Reward = i, t.float32(row, t.Reward)
+			if t.Uniform {
+				d.Propensity = 1 / float64(len(rows))
+			} else if t.Propensity != "" {
+				d.Propensity = t.number(row, t.Propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
+			}
+			if t.SamplingWeight != "" {
+				d.SamplingWeight = t.number(row, t.SamplingWeight, leastSampling, mostSampling, "a number from 1e-9 to 1e9")
+			}
+		default:
+			if x, err := strconv.ParseFloat(t.field(row, t.Reward), 64); err == nil && x != 0 && !t.unchosen {
+				t.log.warn("line %d has a reward of a candidate that was not chosen: such rewards are not read", row.line)
+				t.unchosen = true
+			}
+		}
+		for _, name := range t.Features {
+			switch {
+			case len(t.Categories) == 0:
+				d.Contexts = append(d.Contexts, t.float32(row, name))
+			case slices.Contains(t.Categories, name):
+				d.values = append(d.values, value{int32(i), t.at(name + "=" + t.field(row, name)), 1})
+			default:
+				d.values = append(d.values, value{int32(i), t.at(name), t.float32(row, name)})
+			}
+		}
+	}
+	if d.Contexts == nil {
+		d.size = len(rows)
+	}
+	if d.Chosen < 0 {
+		t.wrong(rows[0], t.Chosen, "decision %q has no choice", d.ID)
+	}
+	return d, t.err
+}
+
 // catalogue reads item_context.csv in the folder of a campaign of the Open Bandit Dataset, and returns
 // the path of the file with the folder's name, which has a decision a record. Else the path is that of a file.
 func (t *table) catalogue(folder string) (string, error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return folder, nil
 	}
+	t.what = "item of item_context.csv"
 	path, err := filepath.Abs(folder)
 	items, err2 := os.Open(filepath.Join(path, "item_context.csv"))
 	if err = errors.Join(err, err2); err == nil {
@@ -28,7 +77,7 @@ func (t *table) catalogue(folder string) (string, error) {
 		err = t.open(items)
 	}
 	for err == nil {
-		c := int32(t.log.Candidates)
+		c, before := int32(t.log.Candidates), t.log.items
 		var row record
 		if row, err = t.next(); err != nil {
 			break
@@ -41,13 +90,14 @@ func (t *table) catalogue(folder string) (string, error) {
 				t.log.items = append(t.log.items, value{c, t.at(name + "=" + t.field(row, name)), 1})
 			}
 		}
-		t.log.Candidates++
-		err = t.err
+		if t.log.Candidates++; t.err != nil {
+			t.log.Candidates, t.log.items, err, t.err = int(c), before, t.err, nil
+		}
 	}
-	t.parse = (*table).shown
-	if err != io.EOF {
+	if t.header == nil || !t.last(err) {
 		return "", fmt.Errorf("item_context.csv: %w", err)
 	}
+	t.parse, t.what = (*table).shown, "decision"
 	return filepath.Join(path, filepath.Base(path)+".csv"), nil
 }
 
@@ -55,7 +105,9 @@ func (t *table) catalogue(folder string) (string, error) {
 func (t *table) shown(rows []record) (Decision, error) {
 	row, items := rows[0], t.log.Candidates
 	d := Decision{ID: strings.Clone(row.fields[0]), size: items, Reward: t.float32(row, "click")}
-	d.Propensity = t.number(row, "propensity_score", leastPropensity, 1, "a probability from 1e-6 to 1")
+	if d.Propensity = 1 / float64(items); !t.Uniform {
+		d.Propensity = t.number(row, "propensity_score", leastPropensity, 1, "a probability from 1e-6 to 1")
+	}
 	d.Chosen = int(t.number(row, "item_id", 0, float64(items-1), "an item of item_context.csv"))
 	t.number(row, "item_id", float64(d.Chosen), float64(d.Chosen), "a whole number")
 	for _, name := range t.header {
@@ -91,9 +143,16 @@ func (t *table) event(rows []record) (d Decision, _ error) {
 		}
 		return x
 	}
+	if _, isNumber := e["EventId"].(float64); isNumber { // which may have more digits
+		raw := map[string]json.RawMessage{}
+		json.Unmarshal([]byte(row.fields[0]), &raw)
+		e["EventId"] = string(raw["EventId"])
+	}
 	d.ID, d.size = fmt.Sprint(cmp.Or(e["EventId"], any(fmt.Sprint("line ", row.line)))), len(sets)
 	d.Reward = t.short("_label_cost", 0-number("_label_cost", -math.MaxFloat32, math.MaxFloat32))
-	d.Propensity = number("_label_probability", leastPropensity, 1)
+	if d.Propensity = 1 / float64(d.size); !t.Uniform {
+		d.Propensity = number("_label_probability", leastPropensity, 1)
+	}
 	e["pdrop"] = cmp.Or(e["pdrop"], any(0.0)) // the share of such events that are not in the file
 	d.SamplingWeight = 1 / (1 - number("pdrop", 0, 1-1/mostSampling))
 	at, first := "_labelIndex", 0.0

@@ -1,6 +1,7 @@
 package logged_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs/logged"
+	"github.com/contextrec/contextrec/pgcr"
 )
 
 // write writes files, given by name and text, to a new folder, and returns that of the first.
@@ -33,6 +36,7 @@ func TestFormats(t *testing.T) {
 		`"c":{"User":{"id":"ann","_x":9},"_multi":[{"I":{"price":2.5}},{"I":{"price":0,"tags":["a",3]}}]}}` + "\n" +
 		`{"RewardValue":1,"EventId":"e1"}` + "\n\n" +
 		`{"_label_cost":0,"_label_probability":1,"_label_Action":1,"EventId":"e2","pdrop":0.5,"c":{"_multi":[{"I":{"new":true}}]}}` + "\n"
+	const long = `{"_label_cost":0,"_label_probability":1,"_labelIndex":0,"EventId":1234567890123456789,"c":{"_multi":[{"x":1}]}}` + "\n"
 	const items = ",item_id,item_feature_0,item_feature_1\n0,0,-0.5,x\n1,1,0.25,y\n"
 	const shown = ",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,user-item_affinity_1\n" +
 		"7,2019-11-24,1,3,1,0.5,u,0.0,2.0\n8,2019-11-25,0,1,0,0.25,v,1.0,0.0\n"
@@ -54,8 +58,13 @@ func TestFormats(t *testing.T) {
 		{obd(items, shown), logged.Format{Hash: 1 << 32}, "Format.Hash is 4294967296, want 0 to"},
 		{csv(table), logged.Format{Categories: []string{"size"}}, `a.csv: there is no column "size" for this`},
 		{csv(table[:strings.Index(table, "4")] + "-4,0,blue\n"), byName, `a.csv: the last decision is left out: line 3, column "sampling_weight": "-4" is not a number from 1e-9 to 1e9`},
+		{csv(table + "2,1\n,,,\n\n , \n"), byName, "[the last decision is left out: line 4 has 2 columns"},
 		{json(events), logged.Format{}, "[I.new=true I.price I.tags.0=a I.tags.1 User.id=ann] 2 [{e1  [0 2.5 0 0 1 0 0 1 3 1] 1 2 0.75 1} {e2  [1 0 0 0 0] 0 0 1 2}] [1 events without"},
 		{json(events + events[:50]), logged.Format{}, "[the last decision is left out: line 5: unexpected end of JSON input"},
+		{json(events + events[:50] + "\n\n \n"), logged.Format{}, "[the last decision is left out: line 5: invalid character"},
+		{json(long + strings.Replace(long, "789,", "790,", 1)), logged.Format{}, "{1234567890123456790  "},
+		{json(long + long), logged.Format{}, `"1234567890123456789" is also in line 1`},
+		{json(strings.ReplaceAll(events, "_label_probability", "p")), logged.Format{Uniform: true}, "1 2 0.5 1} {e2  [1 0 0 0 0] 0 0 1 2}]"},
 		{json(events[:50] + "\n" + events), logged.Format{}, "a.dsjson: line 1: invalid character"},
 		{json(events + events), logged.Format{}, `a.dsjson: line 5, column "EventId": "e1" is also in line 1`},
 		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, `a.dsjson: line 1, column "_label_probability": 0 is not`},
@@ -69,11 +78,16 @@ func TestFormats(t *testing.T) {
 		{json("\xff\xfe{\x00"), logged.Format{}, "a.dsjson: it is UTF-16, want UTF-8"},
 		{json("{}\n"), logged.Format{}, "a.dsjson: 1 events without"},
 		{json(`{"_label_cost":-1,"_label_probability":0.5,"_labelIndex":0,"EventId":"e","c":{"_multi":[{},{}]}}` + "\n"), logged.Format{}, "logged: a.dsjson: no decision has features"},
-		{json(strings.Replace(events, "-2", "-16777217", 1)), logged.Format{}, `1 whole numbers of "_label_cost"`},
-		{csv("decision,chosen,reward,x\n1,1,1,9007199254740993\n1,0,,2\n"), logged.Format{}, `1 whole numbers of "x"`},
+		{json(strings.Replace(events, "-2", "-16777217", 1)), logged.Format{}, `: "_label_cost" (1)`},
+		{csv("decision,chosen,reward,x\n1,1,1,9007199254740993\n1,0,,2\n"), logged.Format{}, `: "x" (1)`},
 		{csv(table[:strings.Index(table, "4")] + "1e308,0,blue\n"), byName, `"1e308" is not a number from 1e-9 to 1e9`},
 		{obd(items, shown), logged.Format{}, "[item_feature_0 item_feature_1=x item_feature_1=y item_id=0 item_id=1 position=1 position=3 user-item_affinity user_feature_0=u user_feature_0=v] 2 " +
 			"[{7  [-0.5 1 0 1 0 0 1 0 1 0 0.25 0 1 0 1 0 1 2 1 0] 1 1 0.5 0} {8  [-0.5 1 0 1 0 1 0 1 0 1 0.25 0 1 0 1 1 0 0 0 1] 0 0 0.25 0}] []"},
+		{obd(items+"2,2,0.", shown), logged.Format{}, `[the last item of item_context.csv is left out: line 4 has 3 columns`},
+		{obd(items+"2,1,0.5,z\n\n", shown), logged.Format{}, `[the last item of item_context.csv is left out: line 4, column "item_id"`},
+		{obd(items+"2,2,0.5,z", shown), logged.Format{}, `[no newline is behind the last item of item_context.csv`},
+		{obd(items+"2,2\n3,3,0.5,z\n", shown), logged.Format{}, `item_context.csv: line 4 has 2 columns`},
+		{obd(items, strings.Replace(shown, "1,0.5,u", "1,0,u", 1)), logged.Format{Uniform: true}, "1 1 0.5 0} {8  [-0.5 1 0 1 0 1 0 1 0 1 0.25 0 1 0 1 1 0 0 0 1] 0 0 0.5 0}] []"},
 		{obd(items, shown+"9,2019-11-25,0,1,0,0.2"), logged.Format{}, `[the last decision is left out: line 4 has 6 columns`},
 		{obd(items, strings.Replace(shown, "24,1,3", "24,2,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "2" is not an item of item_context.csv`},
 		{obd(items, strings.Replace(shown, "24,1,3", "24,0.5,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "0.5" is not a whole number`},
@@ -100,7 +114,7 @@ func TestFormats(t *testing.T) {
 			for _, d := range log.Decisions {
 				decisions = append(decisions, fmt.Sprint("{", d.ID, " ", d.User, " ", log.Contexts(d), " ", d.Chosen, " ", d.Reward, " ", d.Propensity, " ", d.SamplingWeight, "}"))
 			}
-			got = fmt.Sprint(log.Features, " ", log.Candidates, " ", decisions, " ", log.Warnings)
+			got = fmt.Sprint(log.Features, " ", log.Candidates, " ", decisions, " ", unchecked(log))
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%q: got %s, want %s", c.files, got, c.want)
@@ -131,7 +145,7 @@ func TestSamplingWeights(t *testing.T) {
 
 // What cannot be read a second time is no silent zero.
 func TestFileHasChanged(t *testing.T) {
-	path := filepath.Join(write(t, "a.csv", "decision,chosen,reward,propensity,x\n1,1,1,.5,2\n"), "a.csv")
+	path := filepath.Join(write(t, "a.csv", "decision,chosen,reward,propensity,x\n1,1,1,1,2\n2,1,1,1,3\n3,1,1,1,4\n"), "a.csv")
 	log, err := logged.ReadFile(path, logged.Format{Keep: 1})
 	if err == nil {
 		err = os.WriteFile(path, nil, 0o666)
@@ -139,10 +153,14 @@ func TestFileHasChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "logged: the file has changed since it was read: ") {
-			t.Errorf("panics with %s", got)
+	_, trained := logged.Train(t.Context(), log, baselines.Random{}, []uint64{1})
+	_, evaluated := logged.Evaluate(t.Context(), log, &first{}, 1)
+	_, fitted := log.CrossFit(t.Context(), logged.Ridge(1))
+	_, marginal := log.Marginal(t.Context(), nil, 1)
+	_, estimated := log.EstimatePropensities(t.Context(), pgcr.Config{})
+	for i, err := range []error{trained, evaluated, fitted, marginal, estimated, errors.New(strings.Join(log.Check(), ""))} {
+		if !strings.Contains(fmt.Sprint(err), `": the file has changed since it was read: `) {
+			t.Errorf("%d: the error is %v", i, err)
 		}
-	}()
-	log.Contexts(log.Decisions[0])
+	}
 }

@@ -68,7 +68,8 @@ func (g greedy) Act(dst []int, obs envs.Observation) error {
 
 // Train makes a policy of one run a seed and trains it until the epoch with the best estimate, in the
 // mean over runs, on the held-out decisions. Without a Model that estimate has Ridge(1).
-func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (envs.Policy, error) {
+func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (_ envs.Policy, err error) {
+	defer caught(&err)
 	if !(s.L >= 0 && s.HoldOut >= 0 && s.HoldOut < 1) || s.Epochs < 0 || s.Batch < 0 {
 		return nil, fmt.Errorf("logged: Learning has L %v, HoldOut %v, Epochs %d and Batch %d, want no negative number, and HoldOut below 1", s.L, s.HoldOut, s.Epochs, s.Batch)
 	}
@@ -122,7 +123,7 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 				}
 			}
 			if err := errors.Join(ctx.Err(), learner.Improve(train.observation(sets), gains, s.Likelihood)); err != nil {
-				return nil, fmt.Errorf("logged: %w", err)
+				return nil, log.failed(ctx, "learning", err)
 			}
 		}
 		e, err := Evaluate(ctx, held, learner, len(seeds))
@@ -172,9 +173,9 @@ func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, sca
 }
 
 // EstimatePropensities returns the log with the propensities of a policy, of one run, that has learned
-// to choose as the log does. With pgcr.Config{Hidden: []int{}} that is a conditional logit model.
-// Estimates are as good as that policy, which no interval knows; Diagnose warns of it.
-func (l *Log) EstimatePropensities(ctx context.Context, algorithm envs.Algorithm) (*Log, error) {
+// to choose as the log does: with pgcr.Config{Hidden: []int{}} a conditional logit model. Diagnose warns of them.
+func (l *Log) EstimatePropensities(ctx context.Context, algorithm envs.Algorithm) (_ *Log, err error) {
+	defer caught(&err)
 	choices, estimated := *l, *l
 	choices.Decisions, estimated.Decisions, estimated.estimated = slices.Clone(l.Decisions), slices.Clone(l.Decisions), true
 	for i := range choices.Decisions {
@@ -183,7 +184,9 @@ func (l *Log) EstimatePropensities(ctx context.Context, algorithm envs.Algorithm
 	policy, err := Learning{Likelihood: true, imitate: true}.Train(ctx, &choices, algorithm, []uint64{1})
 	for i := 0; i < len(l.Decisions) && err == nil; i++ {
 		var p []float64
-		if p, err = l.probabilities(policy, 1, l.Decisions[i]); err == nil {
+		if p, err = l.probabilities(policy, 1, l.Decisions[i]); err != nil {
+			err = l.failed(ctx, "decision "+l.Decisions[i].ID, err)
+		} else {
 			estimated.Decisions[i].Propensity = max(p[l.Decisions[i].Chosen], leastPropensity)
 		}
 	}

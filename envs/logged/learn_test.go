@@ -2,6 +2,7 @@ package logged_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -84,6 +85,45 @@ func TestCrossed(t *testing.T) {
 			if x[2] != x[0]*x[1] {
 				t.Errorf("contexts %v", x)
 			}
+		}
+	}
+}
+
+// Columns that differ by rounding alone are a user's, and a product that is infinite is an error.
+func TestCrossedLimits(t *testing.T) {
+	const text = "decision,chosen,reward,propensity,u,i\n1,1,1,.5,.7,1\n1,0,,,.70000005,2\n2,0,,,1e20,1e20\n2,1,0,.5,1e20,3\n3,1,1,.5,1,2\n"
+	log := read(t, text, logged.Format{}).Crossed()
+	const want = `logged: decision "2" has "u" = 1e+20 and "i" = 1e+20, whose product is +Inf`
+	_, err := logged.Train(t.Context(), log, baselines.LinUCB{}, []uint64{1})
+	if got := fmt.Sprint(log.Features, log.Check(), err); got != "[u i u·i] ["+want+"] "+want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Errors of learning have the sizes of what was learned, or the reward that does not fit.
+func TestLearningSizes(t *testing.T) {
+	ctx, softmax := t.Context(), pgcr.Config{Hidden: []int{}}
+	large, far := simulate(1, 30, 1, 0), simulate(1, 30, 1, 0)
+	for i := range large.Decisions {
+		large.Decisions[i].Reward = 1e30
+		for k := range far.Decisions[i].Contexts {
+			far.Decisions[i].Contexts[k] = 1e15
+		}
+	}
+	_, trained := logged.Train(ctx, large, softmax, []uint64{1})
+	_, learned := logged.Learning{}.Train(ctx, large, softmax, []uint64{1})
+	_, ridge := logged.Ridge(1)(ctx, far)
+	_, estimated := far.EstimatePropensities(ctx, softmax)
+	_, logistic := large.CrossFit(ctx, logged.Logistic(1))
+	for i, c := range []struct {
+		err  error
+		want string
+	}{
+		{trained, "rewards up to 1e+30"}, {learned, "rewards up to 1e+30"}, {ridge, "the log has features up to 1e+15"}, {estimated, "features up to 1e+15"},
+		{logistic, "has the reward 1e+30, and the model wants 0 to 1"},
+	} {
+		if !strings.Contains(fmt.Sprint(c.err), c.want) {
+			t.Errorf("%d: the error is %v, want %s", i, c.err, c.want)
 		}
 	}
 }

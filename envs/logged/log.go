@@ -2,11 +2,13 @@ package logged
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/floats/scalar"
 
 	"github.com/contextrec/contextrec/envs"
 )
@@ -16,7 +18,7 @@ type Log struct {
 	Features   []string // the names of the D features
 	Candidates int      // M, of the largest set
 	Decisions  []Decision
-	Warnings   []string // what the reader left out of the file
+	Warnings   []string // what the reader left out of the file, and what Check says of it
 
 	items     []value                 // of a fixed catalogue, which all decisions offer
 	pairs     [][2]int                // of features, whose products are the last features, see Crossed
@@ -47,35 +49,60 @@ type value struct {
 	x                  float32
 }
 
-// Contexts are the features of the candidates of a decision, [m, D], row-major.
+// Contexts are the features of the candidates of a decision, [m, D], row-major. It panics where a large file
+// has changed since it was read, or a product is infinite; functions with a context.Context return an error.
 func (l *Log) Contexts(d Decision) []float32 {
-	if d.Contexts == nil && l.again != nil {
-		d = l.again(d)
-	}
-	dim, all := l.dim(), d.Contexts
-	if all == nil {
-		all = make([]float32, d.size*dim)
-		for _, v := range slices.Concat(l.items, d.values) {
-			from, to := int(v.candidate), int(v.candidate)+1
-			if v.candidate < 0 {
-				from, to = 0, d.size
-			}
-			for c := from; c < to; c++ {
-				all[c*dim+int(v.feature)] += v.x
-			}
-		}
-	}
+	all := l.uncrossed(d)
 	if l.pairs == nil {
 		return all
 	}
-	crossed := make([]float32, 0, len(all)/dim*len(l.Features))
-	for x := range slices.Chunk(all, dim) {
+	crossed := make([]float32, 0, len(all)/l.dim()*len(l.Features))
+	for x := range slices.Chunk(all, l.dim()) {
 		crossed = append(crossed, x...)
 		for _, p := range l.pairs {
-			crossed = append(crossed, x[p[0]]*x[p[1]])
+			product := x[p[0]] * x[p[1]]
+			if product*0 != 0 {
+				panic(bad{fmt.Errorf("logged: decision %.200q has %.100q = %v and %.100q = %v, whose product is %v", d.ID, l.Features[p[0]], x[p[0]], l.Features[p[1]], x[p[1]], product)})
+			}
+			crossed = append(crossed, product)
 		}
 	}
 	return crossed
+}
+
+// bad is an error in the data, with which Contexts panics.
+type bad struct{ error }
+
+// caught, deferred, makes an error of such a panic.
+func caught(err *error) {
+	x := recover()
+	if b, is := x.(bad); is {
+		*err = b
+	} else if x != nil {
+		panic(x)
+	}
+}
+
+// uncrossed are the features but products, [m, dim].
+func (l *Log) uncrossed(d Decision) []float32 {
+	if d.Contexts == nil && l.again != nil {
+		d = l.again(d)
+	}
+	if d.Contexts != nil {
+		return d.Contexts
+	}
+	dim := l.dim()
+	all := make([]float32, d.size*dim)
+	for _, v := range slices.Concat(l.items, d.values) {
+		from, to := int(v.candidate), int(v.candidate)+1
+		if v.candidate < 0 {
+			from, to = 0, d.size
+		}
+		for c := from; c < to; c++ {
+			all[c*dim+int(v.feature)] += v.x
+		}
+	}
+	return all
 }
 
 // dim is the number of features without products.
@@ -91,19 +118,23 @@ func (l *Log) size(d Decision) int {
 // Spec is the shape of the decisions, for envs.Algorithm.
 func (l *Log) Spec() envs.Spec { return envs.Spec{Candidates: l.Candidates, Dim: len(l.Features)} }
 
-// Check returns warnings of what cannot be learned from the log, with remedies, as envs.CheckSteps
-// does. Of a long log it looks at decisions that are evenly spaced.
-func (l *Log) Check() []string {
+// Check is envs.CheckSteps of the log: what cannot be learned. Of a long one it looks at some decisions.
+func (l *Log) Check() (warnings []string) {
+	var err error
 	every := 1 + len(l.Decisions)*l.Candidates*len(l.Features)>>22
-	return envs.CheckSteps(l.Spec(), func(yield func(envs.Transition) bool) {
+	warnings = envs.CheckSteps(l.Spec(), func(yield func(envs.Transition) bool) {
+		defer caught(&err)
 		for i := 0; i < len(l.Decisions) && yield(l.step(l.Decisions[i], 1)); i += every {
 		}
 	}, l.Features...)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return warnings
 }
 
-// Split returns that fraction of the decisions, the first ones, and the rest: to learn from, and to be
-// judged by. Users who come more than once are in both, so an estimate says how a policy serves users
-// that it knows, not new ones. Split panics when the fraction is not in [0, 1].
+// Split returns that fraction of the decisions, the first ones, to learn from, and the rest, to be judged by.
+// Users may be in both: an estimate is for known ones. Split panics when the fraction is not in [0, 1].
 func (l *Log) Split(fraction float64) (first, rest *Log) {
 	if !(fraction >= 0 && fraction <= 1) {
 		panic(fmt.Sprintf("logged: got a fraction of %v, want 0 to 1", fraction))
@@ -132,14 +163,12 @@ func (l *Log) Crossed() *Log {
 
 // shared says which features but products are the same for all candidates of a set.
 func (l *Log) shared() []bool {
-	dim, all := l.dim(), len(l.Features)
-	shared := slices.Repeat([]bool{true}, dim)
+	shared := slices.Repeat([]bool{true}, l.dim())
 	for _, d := range l.Decisions {
-		x := l.Contexts(d)
+		x := l.uncrossed(d)
 		for i := range x {
-			if j := i % all; j < dim && x[i] != x[j] {
-				shared[j] = false
-			}
+			j := i % len(shared)
+			shared[j] = shared[j] && scalar.EqualWithinRel(float64(x[i]), float64(x[j]), tiny)
 		}
 	}
 	return shared
@@ -171,9 +200,17 @@ func (l *Log) check(propensities bool) error {
 	return nil
 }
 
-// failed is the error of a policy at a decision, with its largest feature, which is often the reason.
-func (l *Log) failed(d Decision, err error) error {
-	return fmt.Errorf("logged: decision %.200q, with features from %v to %v: %w", d.ID, slices.Min(l.Contexts(d)), slices.Max(l.Contexts(d)), err)
+// failed is the error of a policy or model, with the extremes of the log, which are often the reason.
+func (l *Log) failed(ctx context.Context, where string, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	feature, reward, propensity := float32(0), float32(0), 1.0
+	for _, d := range l.Decisions {
+		x := l.Contexts(d)
+		feature, reward, propensity = max(feature, slices.Max(x), -slices.Min(x)), max(reward, d.Reward, -d.Reward), min(propensity, d.Propensity)
+	}
+	return fmt.Errorf("logged: %.300s: %w (the log has features up to %.3g and rewards up to %.3g in size, and propensities from %.3g, where 0 is not known)", where, err, feature, reward, propensity)
 }
 
 // step is a decision as that of several runs, all of which have made the logged choice.

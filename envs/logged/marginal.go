@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats/scalar"
+
 	"github.com/contextrec/contextrec/envs"
 )
 
@@ -23,22 +25,22 @@ import (
 // The candidates of a set are taken to be independent draws that do not depend on the state. Where
 // decisions offer the same items that is false: the log keeps its weights, and a warning says so.
 // Intervals of IPW held the truth in .98 of 300 logs (go test -run Marginal -v ./envs/logged).
-func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (*Log, error) {
+func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (_ *Log, err error) {
+	defer caught(&err)
 	if err := l.check(true); err != nil {
 		return nil, err
 	}
 	m := *l
 	m.sets, m.state, m.Decisions = max(sets, 1), l.shared(), slices.Clone(l.Decisions)
-	first, same := l.Contexts(l.Decisions[0]), 0 // decisions that offer the items of the first
+	first, same := l.uncrossed(l.Decisions[0]), 0 // decisions that offer the items of the first
 	for _, d := range l.Decisions {
 		if uniform := 1 / float64(l.size(d)); logging == nil && math.Abs(d.Propensity/uniform-1) > 1e-3 {
-			return nil, l.failed(d, fmt.Errorf("its propensity is %v and not that of a uniform choice, %v: the policy that made the log is wanted", d.Propensity, uniform))
+			return nil, fmt.Errorf("logged: decision %.200q has the propensity %v and not that of a uniform choice, %v: the policy that made the log is wanted", d.ID, d.Propensity, uniform)
 		}
 		k := -1
-		if slices.EqualFunc(l.Contexts(d), first, func(x, y float32) bool {
+		if slices.EqualFunc(l.uncrossed(d), first, func(x, y float32) bool {
 			k++
-			j := k % len(l.Features)
-			return x == y || j >= len(m.state) || m.state[j]
+			return scalar.EqualWithinRel(float64(x), float64(y), tiny) || m.state[k%len(m.state)]
 		}) {
 			same++
 		}
@@ -58,9 +60,8 @@ func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (*Log
 
 // resampled is a decision among resampled candidates, beside the choice, which keeps its place.
 func (l *Log) resampled(d Decision, rng *rand.Rand) Decision {
-	base, dim := *l, len(l.state)
-	base.pairs, base.Features = nil, l.Features[:dim]
-	d.Contexts = slices.Clone(base.Contexts(d))
+	dim := len(l.state)
+	d.Contexts = slices.Clone(l.uncrossed(d))
 	for c := range l.size(d) {
 		for c != d.Chosen {
 			// All candidates of the log are equally probable.
@@ -68,7 +69,7 @@ func (l *Log) resampled(d Decision, rng *rand.Rand) Decision {
 			if k >= l.size(other) {
 				continue
 			}
-			for j, x := range base.Contexts(other)[k*dim:][:dim] {
+			for j, x := range l.uncrossed(other)[k*dim:][:dim] {
 				if !l.state[j] {
 					d.Contexts[c*dim+j] = x
 				}
@@ -79,15 +80,14 @@ func (l *Log) resampled(d Decision, rng *rand.Rand) Decision {
 	return d
 }
 
-// chance is the marginal probability with which the policy chooses what decision i chose. The sets
-// are the same for all policies.
+// chance is the marginal probability of what decision i chose, by the same sets for all policies.
 func (l *Log) chance(ctx context.Context, policy envs.Policy, runs, i int) (mean float64, err error) {
 	rng := rand.New(rand.NewPCG(uint64(i), 0))
 	for range l.sets {
 		d := l.resampled(l.Decisions[i], rng)
 		p, err := l.probabilities(policy, runs, d)
 		if err := errors.Join(ctx.Err(), err); err != nil {
-			return 0, l.failed(d, err)
+			return 0, l.failed(ctx, "decision "+d.ID, err)
 		}
 		mean += p[d.Chosen] / float64(l.sets)
 	}

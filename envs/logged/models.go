@@ -18,7 +18,8 @@ type Model func(ctx context.Context, log *Log) (predict func(Decision) ([]float6
 // CrossFit returns what a model expects of every candidate, [N][m], for Evaluation.Model. The users
 // (decisions, where the log has no users) are dealt into three parts, and each part is predicted by a
 // model of the two others: no prediction has seen the reward that it corrects.
-func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
+func (l *Log) CrossFit(ctx context.Context, model Model) (_ [][]float64, err error) {
+	defer caught(&err)
 	const parts = 3
 	if err := l.check(false); err != nil {
 		return nil, err
@@ -58,21 +59,21 @@ func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 // Ridge is linear regression of the reward on the features of the choice, with an intercept: it has
 // the least half sum of squared errors + penalty/2 times the sum of squared weights.
 func Ridge(penalty float64) Model {
-	return linear(penalty, func(score float64) (mean, derivative float64) { return score, 1 })
+	return linear(penalty, -math.MaxFloat32, math.MaxFloat32, func(score float64) (mean, derivative float64) { return score, 1 })
 }
 
-// Logistic is logistic regression, for rewards from 0 to 1, with the penalty of Ridge.
+// Logistic is logistic regression, with the penalty of Ridge; rewards not in [0, 1] are an error.
 func Logistic(penalty float64) Model {
-	return linear(penalty, func(score float64) (mean, derivative float64) {
+	return linear(penalty, 0, 1, func(score float64) (mean, derivative float64) {
 		p := 1 / (1 + math.Exp(-score))
 		return p, p * (1 - p)
 	})
 }
 
-// linear is a model with linear scores, which law turns into means and their derivatives. Newton's
-// method finds the weights.
-func linear(penalty float64, law func(score float64) (mean, derivative float64)) Model {
-	return func(ctx context.Context, log *Log) (func(Decision) ([]float64, error), error) {
+// linear fits rewards in that range by Newton's method: law turns scores into means and their derivatives.
+func linear(penalty float64, least, most float32, law func(score float64) (mean, derivative float64)) Model {
+	return func(ctx context.Context, log *Log) (_ func(Decision) ([]float64, error), err error) {
+		defer caught(&err)
 		dim := len(log.Features) + 1
 		row := func(context []float32) (row []float64) { // with a 1 for the intercept
 			for _, x := range context {
@@ -85,6 +86,9 @@ func linear(penalty float64, law func(score float64) (mean, derivative float64))
 			next, gradient, hessian := make([]float64, dim), make([]float64, dim), mat.NewSymDense(dim, nil)
 			floats.AddTo(next, weights, step)
 			for i, d := range log.Decisions {
+				if d.Reward < least || d.Reward > most {
+					return nil, fmt.Errorf("logged: decision %.200q has the reward %v, and the model wants %v to %v", d.ID, d.Reward, least, most)
+				}
 				x := row(log.Contexts(d)[d.Chosen*(dim-1):][:dim-1])
 				mean, derivative := law(floats.Dot(next, x))
 				floats.AddScaled(gradient, sampling[i]*(float64(d.Reward)-mean), x)
@@ -119,12 +123,11 @@ func linear(penalty float64, law func(score float64) (mean, derivative float64))
 				}, nil
 			}
 		}
-		return nil, errors.New("logged: the model cannot be fitted: features are copies of each other or far too large, or the penalty is too small")
+		return nil, log.failed(ctx, "the model cannot be fitted", errors.New("features are copies of each other or far too large, or the penalty is too small"))
 	}
 }
 
-// Values is the model of an algorithm that learns values, such as neural.Greedy: its policy learns
-// every decision that many times.
+// Values is the model of an algorithm that learns values, such as neural.Greedy, in that many passes.
 func Values(algorithm envs.Algorithm, epochs int, seed uint64) Model {
 	return func(ctx context.Context, log *Log) (func(Decision) ([]float64, error), error) {
 		policy, err := train(ctx, log, algorithm, []uint64{seed}, epochs)

@@ -138,6 +138,11 @@ func TestDiagnose(t *testing.T) {
 	rare.Decisions[0].Propensity = 1e-4
 	wrong := table(slices.Repeat([]float64{1, 0}, 100), slices.Repeat([]float64{1}, 200), "")
 	zero := table(slices.Repeat([]float64{0, 1}, 100), slices.Repeat([]float64{0.5}, 200), "")
+	alike := table(slices.Repeat([]float64{1, 0}, 100), slices.Repeat([]float64{1e-3, 1e-3 * (1 + 1e-8)}, 100), "")
+	even, err := logged.Evaluate(t.Context(), alike, &fixed{p: []float64{0.5, 0.5}}, 1)
+	if err != nil || !strings.HasPrefix(fmt.Sprint(even.Diagnose().Warnings), "[all weights are 500 and not 1") {
+		t.Errorf("%v, warnings %q", err, even.Diagnose().Warnings)
+	}
 	few := table([]float64{1, 0, 1, 0}, []float64{0.5, 0.5, 0.5, 0.5}, "")
 	for i, c := range []struct {
 		log  *logged.Log

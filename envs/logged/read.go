@@ -58,10 +58,10 @@ func ReadFile(path string, f Format) (*Log, error) {
 // Read reads a log from CSV with a header, in UTF-8. Blanks around a value do not count. Rewards and
 // features are kept as float32. All that does not fit is an error with the file's name, the line, the
 // column and the value. Log.Warnings counts records whose fields are all empty, which are left out, and
-// whole numbers that are rounded, such as ids and times; and it says where a candidate that was not
-// chosen has a reward, which is not read. A file may have been cut: a last decision that does not fit is
-// left out with a warning, and where no newline is behind the last value, 0.5 may be of 0.53. A cut
-// between two candidates does not show.
+// numbers that float32 rounds and that are 2^24 or more, such as ids and times, or become 0; it says where a
+// candidate that was not chosen has a reward, which is not read. A file may have been cut: a last decision
+// that does not fit is left out with a warning, and where no newline is behind the last value, 0.5 may be of
+// 0.53. A cut between two candidates does not show.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
 	t := newTable(f)
 	return t.finish(name, t.read(r))
@@ -78,18 +78,20 @@ type table struct {
 	column   map[string]int   // by name
 	index    map[string]int32 // numbers of features, as they are found
 	before   map[string]int   // lines of decisions
-	counts   map[string]int   // how much was changed or left out, by what to say of it
+	counts   map[string]int   // how much was left out, by what to say of it
+	rounded  map[string]int   // how many numbers were, by column
 	parse    func(t *table, rows []record) (Decision, error)
 	unchosen bool        // a candidate that was not chosen has a reward
 	file     io.ReaderAt // from which features are read again; nil: they are kept
 	bytes    int64       // of the file
 	skipped  int64       // bytes before those that in reads; of lines, before the next
 	line     int         // that was read
+	what     string      // there is one of in a record or more
 	err      error       // the first that wrong has made
 }
 
 func newTable(f Format) *table {
-	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, counts: map[string]int{}, parse: (*table).candidates}
+	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, counts: map[string]int{}, rounded: map[string]int{}, parse: (*table).candidates, what: "decision"}
 }
 
 // record is a record of a file, which has it from one byte to another.
@@ -145,8 +147,7 @@ func (t *table) records(r io.Reader) {
 	}
 }
 
-// next returns the next record that is not empty, without blanks around the values; beside an error,
-// what can be read of it. The records of a file that is no CSV are lines.
+// next returns the next record that is not empty, without blanks around values; beside an error, its start.
 func (t *table) next() (record, error) {
 	for t.in == nil {
 		text, err := t.text.ReadString('\n')
@@ -180,18 +181,19 @@ func (t *table) next() (record, error) {
 	}
 }
 
-// last warns that the last record is left out, where an error is of that one.
+// last warns that the last decision or item is left out, where an error is of that one.
 func (t *table) last(err error) bool {
 	var open *csv.ParseError // a quote that has taken the lines below it is another fault
+	_, more := t.next()
 	t.text.UnreadByte()
 	end, _ := t.text.ReadByte()
-	if _, more := t.text.Peek(1); more == nil || errors.As(err, &open) && open.StartLine < open.Line {
+	if more != io.EOF || errors.As(err, &open) && open.StartLine < open.Line {
 		return false
 	}
 	if err != io.EOF {
-		t.log.warn("the last decision is left out: %v", err)
+		t.log.warn("the last %s is left out: %v", t.what, err)
 	} else if t.in != nil && end != '\n' {
-		t.log.warn("the file does not end with a newline: if it was cut there, its last value is wrong")
+		t.log.warn("no newline is behind the last %s: if it was cut there, its last value is wrong", t.what)
 	}
 	return true
 }
@@ -224,12 +226,13 @@ func (t *table) float32(row record, column string) float32 {
 	return t.short(column, t.number(row, column, -math.MaxFloat32, math.MaxFloat32, "a finite number"))
 }
 
-// short is a number as logs keep it. Whole numbers that it changes are counted: ids and times.
+// short is a number as logs keep it. It counts ids, times and the like that change, and what becomes 0.
 func (t *table) short(column string, x float64) float32 {
-	if x == math.Trunc(x) && math.Abs(x) < 1e21 && (x != float64(float32(x)) || math.Abs(x) >= 1<<53) {
-		t.counts[fmt.Sprintf("whole numbers of %q have more digits than float32 keeps and are rounded: subtract an offset, or make them categories", column)]++
+	kept := float32(x) // from 2^53 on, x may have been rounded
+	if size := math.Abs(x); size >= 1<<53 || float64(kept) != x && (size >= 1<<24 || kept == 0) {
+		t.rounded[column]++
 	}
-	return float32(x)
+	return kept
 }
 
 // at is the number of a feature.
@@ -261,8 +264,8 @@ func (t *table) add(d Decision, from, to int64) {
 
 // again reads a decision once more.
 func (t *table) again(d Decision) Decision {
-	text, one := make([]byte, d.to-d.from), *t
-	one.err, one.unchosen, one.counts = nil, true, map[string]int{}
+	text, one, found := make([]byte, d.to-d.from), *t, d
+	one.err, one.unchosen, one.counts, one.rounded = nil, true, map[string]int{}, map[string]int{}
 	_, err := t.file.ReadAt(text, d.from)
 	one.records(bytes.NewReader(text))
 	var rows []record
@@ -271,20 +274,25 @@ func (t *table) again(d Decision) Decision {
 	}
 	if err != nil || len(rows) == 0 {
 		err = cmp.Or(err, io.ErrUnexpectedEOF)
-	} else {
-		d, err = t.parse(&one, rows)
+	} else if found, err = t.parse(&one, rows); err == nil && (t.log.size(found) != d.size || len(t.index) > len(t.log.Features)) {
+		err = errors.New("there is another decision")
 	}
 	if err != nil {
-		panic(fmt.Sprintf("logged: the file has changed since it was read: %v", err))
+		panic(bad{fmt.Errorf("logged: decision %.200q: the file has changed since it was read: %w", d.ID, err)})
 	}
-	return d
+	return found
 }
 
-// finish returns the log, or the error of the file of that name. Features are named, in the order of
-// their names.
+// finish returns the log, or the error of the file of that name.
 func (t *table) finish(name string, err error) (*Log, error) {
 	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
 		t.log.warn("%d %s", t.counts[what], what)
+	}
+	if columns := slices.Sorted(maps.Keys(t.rounded)); columns != nil {
+		for i, name := range columns {
+			columns[i] = fmt.Sprintf("%.100q (%d)", name, t.rounded[name])
+		}
+		t.log.warn("%d columns have numbers of more digits than float32 keeps, which are rounded: subtract an offset, scale them, or make them categories: %s", len(columns), strings.Join(columns[:min(5, len(columns))], ", "))
 	}
 	if err == nil && len(t.log.Decisions) == 0 {
 		err = errors.New(cmp.Or(strings.Join(t.log.Warnings, "; "), "there are no decisions"))
@@ -298,21 +306,23 @@ func (t *table) finish(name string, err error) (*Log, error) {
 	if t.before = nil; t.file != nil {
 		t.log.warn("the file is large: features are read from it each time that they are wanted; a larger Format.Keep keeps them in memory")
 	}
-	if t.log.Features != nil {
-		return t.log, nil
-	}
-	for k := range t.Hash {
-		t.log.Features = append(t.log.Features, fmt.Sprint("hash ", k))
-	}
-	place := make([]int32, len(t.index))
-	for i, name := range slices.Sorted(maps.Keys(t.index)) {
-		place[t.index[name]], t.index[name] = int32(i), int32(i)
-		t.log.Features = append(t.log.Features, name)
-	}
-	for _, d := range append(t.log.Decisions, Decision{values: t.log.items}) {
-		for i := 0; i < len(d.values) && t.Hash == 0; i++ {
-			d.values[i].feature = place[d.values[i].feature]
+	if t.log.Features == nil { // in the order of their names
+		for k := range t.Hash {
+			t.log.Features = append(t.log.Features, fmt.Sprint("hash ", k))
 		}
+		place := make([]int32, len(t.index))
+		for i, name := range slices.Sorted(maps.Keys(t.index)) {
+			place[t.index[name]], t.index[name] = int32(i), int32(i)
+			t.log.Features = append(t.log.Features, name)
+		}
+		for _, d := range append(t.log.Decisions, Decision{values: t.log.items}) {
+			for i := 0; i < len(d.values) && t.Hash == 0; i++ {
+				d.values[i].feature = place[d.values[i].feature]
+			}
+		}
+	}
+	if t.log.Candidates*len(t.log.Features) <= 1<<24 { // a larger set takes too much memory
+		t.log.Warnings = append(t.log.Warnings, t.log.Check()...)
 	}
 	return t.log, nil
 }
@@ -358,8 +368,7 @@ func (t *table) findColumns() error {
 	return nil
 }
 
-// rows reads the records below the header, decision by decision. A decision without candidates is not
-// one and is left out.
+// rows reads the records below the header, decision by decision, but for those without candidates.
 func (t *table) rows() error {
 	var rows []record // of the decision that is being read
 	for end, at := error(nil), t.column[t.Decision]; end == nil; {
@@ -392,55 +401,6 @@ func (t *table) rows() error {
 		rows = append(rows, row)
 	}
 	return nil
-}
-
-// candidates makes a decision of the rows of its candidates.
-func (t *table) candidates(rows []record) (Decision, error) {
-	d := Decision{ID: strings.Clone(t.field(rows[0], t.Decision)), Chosen: -1}
-	if t.User != "" {
-		d.User = strings.Clone(t.field(rows[0], t.User))
-	}
-	for i, row := range rows {
-		chosen := t.field(row, t.Chosen)
-		switch {
-		case t.User != "" && t.field(row, t.User) != d.User:
-			return d, t.wrong(row, t.User, "%q, the first row of decision %q has %q", t.field(row, t.User), d.ID, d.User)
-		case chosen != "0" && chosen != "1" || chosen == "1" && d.Chosen >= 0:
-			return d, t.wrong(row, t.Chosen, "%q, want 1 for one candidate of a decision and 0 for the others", chosen)
-		case chosen == "1":
-			d.Chosen, d.Reward = i, t.float32(row, t.Reward)
-			if t.Uniform {
-				d.Propensity = 1 / float64(len(rows))
-			} else if t.Propensity != "" {
-				d.Propensity = t.number(row, t.Propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
-			}
-			if t.SamplingWeight != "" {
-				d.SamplingWeight = t.number(row, t.SamplingWeight, leastSampling, mostSampling, "a number from 1e-9 to 1e9")
-			}
-		default:
-			if x, err := strconv.ParseFloat(t.field(row, t.Reward), 64); err == nil && x != 0 && !t.unchosen {
-				t.log.warn("line %d has a reward of a candidate that was not chosen: such rewards are not read", row.line)
-				t.unchosen = true
-			}
-		}
-		for _, name := range t.Features {
-			switch {
-			case len(t.Categories) == 0:
-				d.Contexts = append(d.Contexts, t.float32(row, name))
-			case slices.Contains(t.Categories, name):
-				d.values = append(d.values, value{int32(i), t.at(name + "=" + t.field(row, name)), 1})
-			default:
-				d.values = append(d.values, value{int32(i), t.at(name), t.float32(row, name)})
-			}
-		}
-	}
-	if d.Contexts == nil {
-		d.size = len(rows)
-	}
-	if d.Chosen < 0 {
-		t.wrong(rows[0], t.Chosen, "decision %q has no choice", d.ID)
-	}
-	return d, t.err
 }
 
 func (l *Log) warn(format string, args ...any) {

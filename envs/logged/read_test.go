@@ -21,9 +21,14 @@ func read(t *testing.T, text string, f logged.Format) *logged.Log {
 	return log
 }
 
+// unchecked are the warnings that are not Check's.
+func unchecked(l *logged.Log) []string {
+	return l.Warnings[:len(l.Warnings)-len(l.Check())]
+}
+
 // same compares what the fields say.
 func same(a, b *logged.Log) bool {
-	return fmt.Sprint(a.Features, a.Candidates, a.Warnings, a.Decisions) == fmt.Sprint(b.Features, b.Candidates, b.Warnings, b.Decisions)
+	return fmt.Sprint(a.Features, a.Candidates, unchecked(a), a.Decisions) == fmt.Sprint(b.Features, b.Candidates, b.Warnings, b.Decisions)
 }
 
 // Two decisions of different sizes, in a file that other programs have touched: a byte order mark,
@@ -68,18 +73,37 @@ func TestReadWarnings(t *testing.T) {
 		"2,u,1,1,0.5,3\n2,u,0,":       left + `line 5 has 4 columns`,         // within a decision
 		"2,u,1,1,0.5,3\n2,u,0,,,\"\n": left + "parse error on line 5",
 		"1,u,0,5,,4\n":                "line 4 has a reward of a candidate that was not chosen",
-		"1,u,0,,,5":                   "the file does not end with a newline",
+		"1,u,0,,,5":                   "no newline is behind the last decision",
+		"2,u,1,1\n\n\r\n\n":           left + `line 4 has 4 columns`,
+		"2,u,1,1,0.5,3\n2,u,0\n\n":    left + `line 5 has 3 columns`,
 		"22,u,1,1,0.5,3\n2" + strings.Repeat("x", 1e6): left + `line 5 has 1 columns`,
 	} {
 		log := read(t, head+whole+rest, logged.Format{})
-		if len(log.Decisions) != 1 || len(log.Warnings) != 1 || !strings.HasPrefix(log.Warnings[0], want) || len(log.Warnings[0]) > 1000 {
+		if len(log.Decisions) != 1 || len(unchecked(log)) != 1 || !strings.HasPrefix(log.Warnings[0], want) || len(log.Warnings[0]) > 1000 {
 			t.Errorf("%.99q: %d decisions, warnings %.2000q, want %s", rest, len(log.Decisions), log.Warnings, want)
 		}
 	}
-	// Whole numbers that float32 does not keep are counted, each column once.
-	long := read(t, head+"1,u,1,16777217,1,3000000001\n2,u,1,.1,1,3000000002\n3,u,1,0,1,.1\n", logged.Format{}).Warnings
-	if len(long) != 2 || !strings.HasPrefix(long[0], `2 whole numbers of "a"`) || !strings.HasPrefix(long[1], `1 whole numbers of "reward"`) {
-		t.Errorf("warnings %q", long)
+	// Numbers that float32 does not keep are counted, but not fractions, and five columns are named.
+	for numbers, want := range map[string]string{
+		"16777217,1,3000000001 .1,1,3000000002 0,1,.1":                                 `2 columns have numbers of more digits than float32 keeps, which are rounded: subtract an offset, scale them, or make them categories: "a" (2), "reward" (1)`,
+		"16777216.75,1,123456789012345678901234 0,1,1e30 0,1,1700000000.25 0,1,-1e-50": `: "a" (4), "reward" (1)`, "0.1,1,-1e-40 16777216,1,0": "",
+	} {
+		rows := ""
+		for i, row := range strings.Fields(numbers) {
+			rows += fmt.Sprintf("%d,u,1,%s\n", i, row)
+		}
+		if got := unchecked(read(t, head+rows, logged.Format{})); want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], want)) {
+			t.Errorf("%s: warnings %q", numbers, got)
+		}
+	}
+	wide := strings.Repeat(strings.Repeat("x", 1e5)+",", 2) + strings.Repeat("y,", 8)
+	for i := range 10 {
+		wide = strings.Replace(wide, ",", fmt.Sprint(i, ";"), 1)
+	}
+	wide = "decision,chosen,reward," + strings.TrimSuffix(strings.ReplaceAll(wide, ";", ","), ",") + "\n"
+	long := read(t, wide+"1,1,1"+strings.Repeat(",3000000001", 10)+"\n2,1,0"+strings.Repeat(",3000000001", 10)+"\n", logged.Format{}).Warnings
+	if text := strings.Join(long, "\n"); len(text) > 2000 || strings.Count(text, "10 columns have") != 1 {
+		t.Errorf("warnings of %d letters: %.3000s", len(text), text)
 	}
 	// What is whole is kept.
 	if log := read(t, head+whole+"2,u,1,1,1,3\n3,u,1", logged.Format{}); len(log.Decisions) != 2 {
@@ -93,7 +117,7 @@ func TestLogCheck(t *testing.T) {
 	for i := range 100 {
 		rows += fmt.Sprintf("%d,1,%d,.5,%de18,%d\n%d,0,,,%de18,%d\n", i, i%2, 100+i%7, i%3, i, 50+i%5, i%3)
 	}
-	warnings := read(t, rows, logged.Format{}).Check()
+	warnings := read(t, rows, logged.Format{}).Warnings[1:] // the first is of rounding
 	if text := strings.Join(warnings, "; "); len(warnings) != 2 || !strings.HasPrefix(text, "1 of 2 features are the same for all candidates of a set") || !strings.Contains(text, ": age") || !strings.Contains(text, ": price (1e+20)") {
 		t.Errorf("warnings %q", warnings)
 	}
@@ -103,7 +127,7 @@ func TestLogCheck(t *testing.T) {
 func TestReadChecksUsedColumns(t *testing.T) {
 	const text = ",decision,chosen,reward,propensity,propensity,a,b,b,\n0,1,1,1,none,,3,x,y,\n"
 	log := read(t, text, logged.Format{Features: []string{"a"}, Uniform: true})
-	if len(log.Warnings) > 0 || log.Decisions[0].Contexts[0] != 3 {
+	if len(unchecked(log)) > 0 || log.Decisions[0].Contexts[0] != 3 {
 		t.Errorf("read %+v", log)
 	}
 }
@@ -160,30 +184,37 @@ func TestReadErrors(t *testing.T) {
 // Whatever the file says, what is read can be learned and judged, and read again, or is an error with
 // the file's name.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{
-		"decision,user,chosen,reward,propensity,a\n1,u,1,1,0.5,3\n1,u,0,,,4\n2,\"u\",1,-1e9,1,3",
-		"\ufeffdecision,chosen,reward,a,b\r\n1,1,1,0.5,3\r\n,,,,\r\n2,1,0,1e39,-", "decision,chosen,reward,a\n1,1,\"1",
-	} {
+	fuzz(f, "a.csv", "decision,user,chosen,reward,propensity,a\n1,u,1,1,0.5,3\n1,u,0,,,4\n2,\"u\",1,-1e9,1,3",
+		"\ufeffdecision,chosen,reward,a,b\r\n1,1,1,0.5,3\r\n,,,,\r\n2,1,0,1e39,-", "decision,chosen,reward,a\n1,1,\"1")
+}
+
+func FuzzEvents(f *testing.F) {
+	fuzz(f, "a.dsjson", `{"_label_cost":-2,"_label_probability":0.75,"_label_Action":2,"EventId":1,"pdrop":0.5,"c":{"u":"x","_multi":[{"p":2.5},{"p":{"q":[1e30,"a"]}}]}}`+"\n",
+		`{"_label_cost":1,"_label_probability":1,"_labelIndex":0,"c":{"_multi":[3]}}`+"\n\n{\"c\":")
+}
+
+func fuzz(f *testing.F, name string, texts ...string) {
+	for _, text := range texts {
 		f.Add(text, true)
 		f.Add(text, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, uniform bool) {
-		log, err := logged.Read(strings.NewReader(text), "a.csv", logged.Format{Uniform: uniform})
+		path := filepath.Join(write(t, name, text), name)
+		log, err := logged.ReadFile(path, logged.Format{Uniform: uniform})
 		runtime.GC() // closes the files of logs before
-		path := filepath.Join(write(t, "a.csv", text), "a.csv")
 		again, err2 := logged.ReadFile(path, logged.Format{Uniform: uniform, Keep: -1})
 		if fmt.Sprint(err) != fmt.Sprint(err2) {
 			t.Fatalf("%q: the errors are %v and %v", text, err, err2)
 		}
 		for i := 0; err == nil && i < len(log.Decisions); i++ {
-			if got := again.Contexts(again.Decisions[i]); !slices.Equal(got, log.Decisions[i].Contexts) {
+			if got := again.Contexts(again.Decisions[i]); !slices.Equal(got, log.Contexts(log.Decisions[i])) {
 				t.Errorf("%q: decision %d, read again: %v", text, i, got)
 			}
 		}
 		if err == nil && (uniform || log.Decisions[0].Propensity > 0) {
 			_, err = logged.Evaluate(context.Background(), log, &first{}, 1)
 		}
-		if err != nil && (!strings.HasPrefix(err.Error(), "logged: a.csv: ") || log != nil) {
+		if err != nil && (!strings.HasPrefix(err.Error(), "logged: "+name+": ") || log != nil) {
 			t.Errorf("%q: log %+v, error %v", text, log, err)
 		}
 	})

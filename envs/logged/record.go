@@ -12,9 +12,8 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Record returns the log of a policy of one run, which does not learn, in an environment of one run,
-// with its exact propensities. The policy is envs.Probable. Where the environment knows its truth
-// (envs.Oracle), so does Evaluation.Truth: estimators can be compared with it.
+// Record returns the log of a policy of one run, which is envs.Probable and does not learn, in an environment
+// of one run, with exact propensities and, for Evaluation.Truth, what an envs.Oracle expects.
 func Record(ctx context.Context, env envs.Environment, policy envs.Policy, steps int) (*Log, error) {
 	probable, ok := policy.(envs.Probable)
 	if !ok {
@@ -48,8 +47,7 @@ func Record(ctx context.Context, env envs.Environment, policy envs.Policy, steps
 	return log, nil
 }
 
-// Truth is the expected mean reward of the policy, given the candidates of the decisions; NaN where
-// Decision.Expected is not known.
+// Truth is the expected mean reward of the policy, given the candidates; NaN without Decision.Expected.
 func (e *Evaluation) Truth() float64 {
 	sum := 0.0
 	for i, d := range e.of.decisions {

@@ -29,7 +29,7 @@ import (
 // writes tables in three formats, and learns and judges from logs (180), for which
 // envs says what made a saved policy (10). logged has readers of three formats (558),
 // eleven estimators with their sources, three models, diagnostics, marginal weights and
-// the learning of estimates, for which pgcr has Improve (61). ondevice plays with states too (100).
+// the learning of estimates, for which pgcr has Improve (61), and makes errors of data that change (30). ondevice plays with states too (100).
 // submit says what to do about each fault of a cluster, and is used in cells too.
 // paper has the search for settings (180), statistics across problems (150) and three studies (170),
 // says which plugin of XLA is too old (12), and gives equal runs no interval (9).
@@ -40,7 +40,7 @@ var budgets = map[string]int{
 	"envs/sim":            1113, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1779,
-	"envs/logged":         1889, // 900 planned
+	"envs/logged":         1919, // 900 planned
 	"pgcr":                1514, // 1,200 planned
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           913,
@@ -55,7 +55,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_872 // of all Go without tests; 15,000 planned
+	mostLines       = 15_902 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )

@@ -67,7 +67,7 @@ up to 1.5 kB of memory, with GOGC=25 in the environment 1 kB: a file of 10 GB wi
 			if err != nil {
 				return err
 			}
-			for _, w := range append(log.Warnings, log.Check()...) {
+			for _, w := range log.Warnings {
 				fmt.Fprintln(p.stdout, "warning:", w)
 			}
 			return run(cmd.Context(), log)
