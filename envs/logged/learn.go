@@ -147,8 +147,7 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 	return learner, learner.Load(&best)
 }
 
-// targets appends the sets of a decision and the gains of their candidates, [M] each: where weights
-// are marginal the chosen context is in a resampled set, apart from what the model expects.
+// targets appends sets and gains, [M] each; where weights are marginal, the choice's are of a resampled set.
 func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, scale float64, q []float64, base float64, rng *rand.Rand) ([]Decision, []float32) {
 	d, g, correction := log.Decisions[i], make([]float32, log.Candidates), float64(log.Decisions[i].Reward)-base
 	for c, x := range q {

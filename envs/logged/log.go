@@ -70,10 +70,9 @@ func (l *Log) Contexts(d Decision) []float32 {
 	return crossed
 }
 
-// bad is an error in the data, with which Contexts panics.
+// bad is an error in the data, with which Contexts panics, and which functions that defer caught return.
 type bad struct{ error }
 
-// caught, deferred, makes an error of such a panic.
 func caught(err *error) {
 	x := recover()
 	if b, is := x.(bad); is {
@@ -118,17 +117,24 @@ func (l *Log) size(d Decision) int {
 // Spec is the shape of the decisions, for envs.Algorithm.
 func (l *Log) Spec() envs.Spec { return envs.Spec{Candidates: l.Candidates, Dim: len(l.Features)} }
 
-// Check is envs.CheckSteps of the log: what cannot be learned. Of a long one it looks at some decisions.
+// Check is envs.CheckSteps of the log: what cannot be learned. Of a long one it looks at some decisions alone.
 func (l *Log) Check() (warnings []string) {
 	var err error
 	every := 1 + len(l.Decisions)*l.Candidates*len(l.Features)>>22
 	warnings = envs.CheckSteps(l.Spec(), func(yield func(envs.Transition) bool) {
 		defer caught(&err)
+		other := slices.IndexFunc(l.Decisions, func(d Decision) bool { return d.Reward != l.Decisions[0].Reward })
+		if every > 1 && other > 0 && !yield(l.step(l.Decisions[other], 1)) { // it may be rare
+			return
+		}
 		for i := 0; i < len(l.Decisions) && yield(l.step(l.Decisions[i], 1)); i += every {
 		}
 	}, l.Features...)
 	if err != nil {
 		return []string{err.Error()}
+	}
+	for i := 0; i < len(warnings) && every > 1; i++ {
+		warnings[i] = fmt.Sprintf("by one decision in %d: %s", every, warnings[i])
 	}
 	return warnings
 }
@@ -144,9 +150,8 @@ func (l *Log) Split(fraction float64) (first, rest *Log) {
 	return &a, &b
 }
 
-// Crossed returns the log with more features: the products of each that is the same for all
-// candidates of a set, such as a user's, with each that is not. With them linear scores can prefer
-// other candidates for other users. Take it of a whole log, before Split.
+// Crossed returns the log with products of each feature that is the same for all candidates of a set, a user's,
+// with each that is not: linear scores can then prefer other candidates for other users. Split it afterwards.
 func (l *Log) Crossed() *Log {
 	crossed, shared := *l, l.shared()
 	crossed.Features, crossed.pairs = slices.Clone(l.Features[:l.dim()]), nil

@@ -13,13 +13,12 @@ import (
 	"github.com/contextrec/contextrec/envs"
 )
 
-// Marginal returns the log for estimates and learning with marginal weights: those of Evaluate are
-// p(c)/p0(c) in place of π/p, with the paper's marginal probabilities (14) that the policy and the log
-// choose the context c, whatever else is on offer. They are weights given the context alone, and so
-// less noisy (Saito and Joachims: Off-policy evaluation for large action spaces via embeddings. ICML
-// 2022). p(c) is the mean over resampled sets (21): the choice keeps its place, and the places of the
-// others have candidates from all of the log. Features that are the same for all candidates of a set,
-// in all sets, are taken as the state: a set keeps its own.
+// Marginal returns the log for estimates and learning with marginal weights: those of Evaluate are p(c)/p0(c)
+// in place of π/p, with the paper's marginal probabilities (14) that the policy and the log choose the context
+// c, whatever else is on offer. They are weights given the context alone, and so less noisy (Saito and Joachims:
+// Off-policy evaluation for large action spaces via embeddings. ICML 2022). p(c) is the mean over resampled
+// sets (21): the choice keeps its place, and the others' have candidates from all of the log. Features that are
+// the same for all candidates of a set, in all sets, are taken as the state: a set keeps its own.
 //
 // logging is the policy, of one run, that made the log; nil says that it chose uniformly, p0 = 1/m.
 // The candidates of a set are taken to be independent draws that do not depend on the state. Where

@@ -15,9 +15,8 @@ import (
 // Model fits the reward of a choice and returns what it predicts for every candidate of a decision.
 type Model func(ctx context.Context, log *Log) (predict func(Decision) ([]float64, error), err error)
 
-// CrossFit returns what a model expects of every candidate, [N][m], for Evaluation.Model. The users
-// (decisions, where the log has no users) are dealt into three parts, and each part is predicted by a
-// model of the two others: no prediction has seen the reward that it corrects.
+// CrossFit returns what a model expects of every candidate, [N][m], for Evaluation.Model. Each third of
+// the users (decisions, where it has none) has a model of the others: none has seen the reward that it corrects.
 func (l *Log) CrossFit(ctx context.Context, model Model) (_ [][]float64, err error) {
 	defer caught(&err)
 	const parts = 3

@@ -34,8 +34,7 @@ type Format struct {
 	Keep           int64    // bytes of a file up to which its features are kept, default 1 GiB; below 0: none. Of a larger file they are read again each time
 }
 
-// ReadFile reads the log in a file: CSV, see Read; Vowpal Wabbit's where the file's name ends in .dsjson
-// or .json; and the Open Bandit Dataset's in a folder, such as obd/random/men. See the package comment.
+// ReadFile reads CSV, see Read; Vowpal Wabbit's .dsjson or .json; or the Open Bandit Dataset's obd/random/men.
 func ReadFile(path string, f Format) (*Log, error) {
 	t := newTable(f)
 	path, err := t.catalogue(path)
@@ -55,13 +54,12 @@ func ReadFile(path string, f Format) (*Log, error) {
 	return t.finish(path, t.read(file))
 }
 
-// Read reads a log from CSV with a header, in UTF-8. Blanks around a value do not count. Rewards and
-// features are kept as float32. All that does not fit is an error with the file's name, the line, the
-// column and the value. Log.Warnings counts records whose fields are all empty, which are left out, and
-// numbers that float32 rounds and that are 2^24 or more, such as ids and times, or become 0; it says where a
-// candidate that was not chosen has a reward, which is not read. A file may have been cut: a last decision
-// that does not fit is left out with a warning, and where no newline is behind the last value, 0.5 may be of
-// 0.53. A cut between two candidates does not show.
+// Read reads a log from CSV with a header, in UTF-8, without blanks around values. Rewards and features are
+// kept as float32. All that does not fit is an error with file, line, column and value. Log.Warnings counts
+// records whose fields are all empty, which are left out, and numbers that float32 rounds and that are 2^24 or
+// more, such as ids and times, or become 0; it says where a candidate that was not chosen has a reward, which is
+// not read. A file may have been cut: a last decision that does not fit is left out with a warning, and where no
+// newline is behind the last value, 0.5 may be of 0.53. A cut between two candidates does not show.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
 	t := newTable(f)
 	return t.finish(name, t.read(r))

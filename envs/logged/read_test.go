@@ -123,6 +123,18 @@ func TestLogCheck(t *testing.T) {
 	}
 }
 
+// Of a long log Check looks at some decisions, and says so; a rare reward is one of them.
+func TestCheckSamples(t *testing.T) {
+	log := &logged.Log{Candidates: 1000, Features: slices.Repeat([]string{"x"}, 1000)}
+	for range 12 {
+		log.Decisions = append(log.Decisions, logged.Decision{Contexts: make([]float32, 1e6)})
+	}
+	log.Decisions[7].Reward = 1
+	if got := log.Check(); len(got) != 1 || !strings.HasPrefix(got[0], "by one decision in 3: 1000 of 1000 features are the same in all contexts") {
+		t.Errorf("warnings %q", got)
+	}
+}
+
 // Only columns with a purpose are checked.
 func TestReadChecksUsedColumns(t *testing.T) {
 	const text = ",decision,chosen,reward,propensity,propensity,a,b,b,\n0,1,1,1,none,,3,x,y,\n"
