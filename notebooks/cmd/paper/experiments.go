@@ -260,15 +260,15 @@ func (p *program) draw(names []string) error {
 		drawn[e.Name] = results
 		opt := paper.FigureOptions(e)
 		opt.Interval = true
-		if paper.IsMusic(e) || results[0].Regret == nil {
-			results = paper.Without(results, "true probabilities", "label oracle") // beside which all others are one line
-			err = errors.Join(err, p.save(e.Name)(figure.AverageReward(results, paper.Episode(results[0].Steps), opt)))
+		averaged := paper.IsMusic(e) || results[0].Regret == nil
+		// Beside these the others would be one line on a linear axis.
+		others := paper.Without(results, map[bool][]string{true: {"true probabilities", "label oracle"}, false: {"random"}}[averaged]...)
+		if len(others) == 0 {
+			others = results
+		}
+		if averaged {
+			err = errors.Join(err, p.save(e.Name)(figure.AverageReward(others, paper.Episode(results[0].Steps), opt)))
 		} else {
-			// Beside random choice the others would be one line on a linear axis.
-			others := paper.Without(results, "random")
-			if len(others) == 0 {
-				others = results
-			}
 			err = errors.Join(err, p.save(e.Name)(figure.Regret(others, opt)), p.save(e.Name+"-loglog")(figure.RegretLogLog(results, opt)))
 			if learning := paper.Without(results, paper.References...); len(learning) > 1 {
 				err = errors.Join(err, p.save(e.Name+"-difference")(figure.Difference(learning, learning[0].Entry, opt)))

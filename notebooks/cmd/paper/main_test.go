@@ -83,6 +83,8 @@ func TestOneExperiment(t *testing.T) {
 	step("ablation-linear", "list")
 	step("reward a step", "run", "when-mdp", "-scale", "0.001") // which has no regret
 	step("when-mdp.png", "plot", "when-mdp")
+	step("music", "run", "music-stateless", "-scale", "0.000002", "-runs", "1")
+	step("music-stateless.png", "plot", "music-stateless", "-runs", "1", "-only", "label oracle") // which is left out beside others
 	step("toy-linear             2", "list", "-runs", "2", "-seed", "0")
 	for line, want := range map[string]string{
 		"plot toy-bernoulli":             "nothing is stored of toy-bernoulli",
