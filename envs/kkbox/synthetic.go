@@ -276,7 +276,7 @@ func (g *generator) drawRows(users int) []float64 {
 func (g *generator) dataset(users int) *Dataset {
 	d := &Dataset{Types: g.law["type"].values, Notes: []string{"the data is synthetic: the true probabilities are known"}}
 	artistSongs, composerSongs := map[string]int32{}, map[string]int32{}
-	for i := range g.songs { // of write, as much as is needed
+	for i := range g.songs { // what write draws first of a song
 		artistSongs[g.artists[g.songs[i].artist].name]++
 		composerSongs[firstOf(creatorNames(g.credits(composers, i, rand.New(rand.NewPCG(g.seed, uint64(i))))))]++
 	}

@@ -84,9 +84,7 @@ func Bootstrap95(s []Scores, statistics ...func(s []Scores) float64) (intervals 
 			values[i] = append(values[i], statistic(drawn))
 		}
 	}
-	vary := slices.ContainsFunc(slices.Concat(s...), func(runs []float64) bool { // more than by rounding
-		return slices.Max(runs)-slices.Min(runs) > 1e-12*math.Abs(slices.Max(runs))
-	})
+	vary := slices.ContainsFunc(slices.Concat(s...), func(runs []float64) bool { return !math.IsInf(Mean95(runs).High, 1) })
 	for i, statistic := range statistics {
 		slices.Sort(values[i])
 		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, values[i], nil) }
