@@ -68,28 +68,30 @@ func (p *program) prepareKernel(ctx context.Context, forJupyter bool) error {
 		return err
 	}
 	defer os.RemoveAll(workspace)
-	tools := []string{"install", "github.com/janpfeifer/gonb", "golang.org/x/tools/cmd/goimports", "./nbrun"}
+	kernel := filepath.Join(p.root, "notebooks", "kernel")
+	tools := []string{"go", "install", "golang.org/x/tools/cmd/goimports", "./nbrun"}
 	if forJupyter {
-		tools = []string{"install", "tool"}
+		tools = append(tools, "golang.org/x/tools/gopls")
 	}
 	for _, step := range []struct {
 		folder, gowork string
 		args           []string
 	}{
-		{filepath.Join(p.root, "notebooks", "kernel"), "off", tools},
-		{p.root, "off", []string{"build", "./envs/...", "./baselines/...", "./pgcr/...", "./notebooks/nb"}},
-		{workspace, "off", []string{"mod", "init", "cell"}},
-		{workspace, "auto", []string{"work", "init", ".", p.root}},
-		{workspace, "auto", []string{"list", "-m", "-json", "..."}},
-		{workspace, "auto", []string{"list", "-deps", "github.com/contextrec/contextrec/..."}},
+		{kernel, "off", tools},
+		{kernel, "off", []string{"bash", "gonb.sh"}},
+		{p.root, "off", []string{"go", "build", "./envs/...", "./baselines/...", "./pgcr/...", "./notebooks/nb"}},
+		{workspace, "off", []string{"go", "mod", "init", "cell"}},
+		{workspace, "auto", []string{"go", "work", "init", ".", p.root}},
+		{workspace, "auto", []string{"go", "list", "-m", "-json", "..."}},
+		{workspace, "auto", []string{"go", "list", "-deps", "github.com/contextrec/contextrec/..."}},
 	} {
-		cmd := interruptible(ctx, "go", step.args...)
+		cmd := interruptible(ctx, step.args[0], step.args[1:]...)
 		cmd.Dir = step.folder
 		cmd.Env = append(os.Environ(), "PWD="+step.folder, "GOBIN="+programs(p.root), "GOWORK="+step.gowork, "GOFLAGS=-mod=readonly")
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		if err := cmd.Run(); err != nil {
-			return errors.Join(ctx.Err(), fmt.Errorf("go %s: %w\n%s", strings.Join(step.args, " "), err, bytes.TrimSpace(said.Bytes())))
+			return errors.Join(ctx.Err(), fmt.Errorf("%s: %w\n%s", strings.Join(step.args, " "), err, bytes.TrimSpace(said.Bytes())))
 		}
 	}
 	return nil

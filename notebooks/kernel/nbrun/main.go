@@ -17,7 +17,7 @@
 //
 // Faults of GoNB remain. A comment //line in a cell ends the kernel, which leaves its gopls running; a
 // cell that reads stdin waits for the time limit; a line that begins with ! or % is a command even within
-// a comment or a raw string; documentation is Markdown alone, which JupyterLab shows and Notebook 6 not.
+// a comment or a raw string.
 package main
 
 import (
