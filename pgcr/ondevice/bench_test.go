@@ -30,7 +30,7 @@ var benches = []struct {
 	runs    []int
 	looped  int // updates of a loop on the device
 }{
-	{"toy", pgcr.Paper(), envs.Linear{}, []int{1, 20}, 200},
+	{"toy", pgcr.Config{UpdatesPerStep: 1}, envs.Linear{}, []int{1, 20}, 200},
 	{"toy-N=4", pgcr.Config{Resamples: 4, UpdatesPerStep: 1}, envs.Linear{}, []int{1}, 200},
 	{"music", pgcr.Config{Hidden: []int{60, 20}, BatchSize: 256, UpdatesPerStep: 1}, kkbox.MusicStateless{}, []int{1, 5}, 20},
 }

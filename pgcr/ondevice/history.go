@@ -75,13 +75,14 @@ func (b batch) inputs() []array { return []array{b.steps, b.ready, b.next, b.dis
 // draw draws for run r in block k, which is part i of the n = U*R of each input. It returns the steps
 // of the run, nil where it has none to learn from yet.
 func (b batch) draw(k, i, n, r int, rng *rand.Rand) []int {
-	drawn := part(b.steps.at(k), i, n)
+	drawn, nexts := part(b.steps.at(k), i, n), part(b.next.at(k), i, n)
+	ready, discounts := part(b.ready.at(k), i, n), part(b.discount.at(k), i, n)
 	steps := b.replay.Sample(len(drawn), r, rng)
-	clear(part(b.ready.at(k), i, n))
+	clear(ready)
 	for j, step := range steps {
 		next, discount := b.replay.Next(r, step)
-		drawn[j], part(b.next.at(k), i, n)[j] = int32(step*b.runs+r), int32(next*b.runs+r)
-		part(b.ready.at(k), i, n)[j], part(b.discount.at(k), i, n)[j] = 1, discount
+		drawn[j], nexts[j] = int32(step*b.runs+r), int32(next*b.runs+r)
+		ready[j], discounts[j] = 1, discount
 	}
 	return steps
 }

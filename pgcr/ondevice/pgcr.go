@@ -89,12 +89,13 @@ func (p *agent) drawUpdate(k, u, t int) {
 		if steps == nil {
 			continue
 		}
-		contexts, sets := p.replay.Resample(r, steps, c.Resamples, s.resample)
+		contexts, drawn := p.replay.Resample(r, steps, c.Resamples, s.resample)
+		places, sets := part(p.places.at(k), i, n), part(p.sets.at(k), i, n)
 		for j, o := range contexts {
-			part(p.places.at(k), i, n)[j] = int32((o.Step*runs+r)*m + o.Candidate)
+			places[j] = int32((o.Step*runs+r)*m + o.Candidate)
 		}
-		for j, context := range sets {
-			part(p.sets.at(k), i, n)[j] = int32(r*len(contexts) + context)
+		for j, context := range drawn {
+			sets[j] = int32(r*len(contexts) + context)
 		}
 	}
 }

@@ -176,10 +176,7 @@ func (p *program) play(done, n int) (actions []int32, err error) {
 	if err := p.extend(done); err != nil {
 		return nil, err
 	}
-	var fresh []*tensors.Tensor
-	for _, number := range []int{0, n / p.every, done} {
-		fresh = append(fresh, tensors.FromScalar(int32(number)))
-	}
+	fresh := []*tensors.Tensor{tensors.FromScalar(int32(0)), tensors.FromScalar(int32(n / p.every)), tensors.FromScalar(int32(done))}
 	for _, in := range p.player.inputs() {
 		fresh = append(fresh, in.tensor())
 	}
