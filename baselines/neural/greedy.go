@@ -12,8 +12,8 @@ import (
 )
 
 // Settings are those of a value network and of its training. The zero value has the paper's
-// networks and batches (section 6.2), and else the best over the toy problems of 32 settings that
-// were drawn at random (package paper, Tuning).
+// networks and batches (section 6.2), and else the best over the toy problems and music of 32
+// settings that were drawn at random (package paper, Tuning).
 type Settings struct {
 	Hidden         []int   // units of the hidden layers, ReLU; default 10
 	Rate           float64 // Adam's learning rate; default 0.001
