@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -123,9 +122,7 @@ func ClaimsOn(results []*sim.Result) []Claim {
 // claim is a claim that rests on the experiment.
 func (e evidence) claim(row int, statement, source string, parts ...Part) Claim {
 	name := e.declared.Name
-	c := Claim{Row: row, Statement: statement, Source: source, Made: fmt.Sprintf("[figure](figures/%s.png), `paper run %s`", name, name)}
-	searched := cmp.Or(map[string]string{"toy-dropout": "toy-bernoulli", "music-state": "music-stateless"}[name], name)
-	c.Made += fmt.Sprintf(", [tries](tuning/tuning-%s.csv)", searched)
+	c := Claim{Row: row, Statement: statement, Source: source, Made: fmt.Sprintf("[figure](figures/%s.png), `paper run %s`, [tries](tuning)", name, name)}
 	for _, p := range parts {
 		if p.Evidence != "" && !slices.Contains(c.Parts, p) { // what is missing is said once
 			c.Parts = append(c.Parts, p)

@@ -51,7 +51,7 @@ func ablation() []sim.Experiment {
 		change{"1 update a step", func(c *pgcr.Config) { c.UpdatesPerStep = 1 }},
 		change{"the paper's rates", func(c *pgcr.Config) { c.ActorRate, c.CriticRate = 0.01, 0.01 }})
 	study := func(name string, problem envs.Problem) sim.Experiment {
-		return sim.Experiment{Name: "ablation-" + name, Problem: problem, Entries: entries, Runs: 20, Steps: 4_000, Seed: 2020}
+		return sim.Experiment{Name: "ablation-" + name, Problem: problem, Entries: entries, Runs: 20, Steps: 2_000, Seed: 2020}
 	}
 	return []sim.Experiment{study("linear", envs.Linear{}), study("bernoulli", envs.Bernoulli{}), study("mixed", envs.Mixed{})}
 }

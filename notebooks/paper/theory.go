@@ -28,7 +28,7 @@ func (t *Theory) claim(row int, statement, source string, parts []Part) Claim {
 	if len(parts) == 0 {
 		parts = []Part{{"the theory notebook was not executed", NotRun}}
 	}
-	return Claim{row, statement, source, t.Setting, "[notebook](../theory.ipynb), `paper notebooks theory`", parts, conclude(parts)}
+	return Claim{row, statement, source, t.Setting, "[notebook](../theory.ipynb), `paper notebooks theory`, N = 1, 2 and 4, sets drawn jointly and independently", parts, conclude(parts)}
 }
 
 // criticParts are the claim that N times the ratio of the variances is 1.
