@@ -68,7 +68,6 @@ func (p *program) prepareKernel(ctx context.Context, forJupyter bool) error {
 		return err
 	}
 	defer os.RemoveAll(workspace)
-	kernel := filepath.Join(p.root, "notebooks", "kernel")
 	tools := []string{"go", "install", "golang.org/x/tools/cmd/goimports", "./nbrun"}
 	if forJupyter {
 		tools = append(tools, "golang.org/x/tools/gopls")
@@ -77,8 +76,8 @@ func (p *program) prepareKernel(ctx context.Context, forJupyter bool) error {
 		folder, gowork string
 		args           []string
 	}{
-		{kernel, "off", tools},
-		{kernel, "off", []string{"bash", "gonb.sh"}},
+		{filepath.Join(p.root, "notebooks", "kernel"), "off", tools},
+		{p.root, "off", []string{"bash", "notebooks/kernel/gonb.sh"}},
 		{p.root, "off", []string{"go", "build", "./envs/...", "./baselines/...", "./pgcr/...", "./notebooks/nb"}},
 		{workspace, "off", []string{"go", "mod", "init", "cell"}},
 		{workspace, "auto", []string{"go", "work", "init", ".", p.root}},
@@ -123,11 +122,10 @@ func (p *program) execute(ctx context.Context, names []string) error {
 	if err = cmp.Or(err, os.MkdirAll(out, 0o777)); err != nil {
 		return err
 	}
-	env := os.Environ()
+	env := append(os.Environ(), "PAPER_DATA="+p.data)
 	for name, value := range kernelEnv(p.root, p.out) {
 		env = append(env, name+"="+value)
 	}
-	env = append(env, "PAPER_DATA="+p.data)
 	if p.scale != 0 {
 		env = append(env, fmt.Sprintf("PAPER_SCALE=%v", p.scale))
 	}
