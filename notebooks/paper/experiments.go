@@ -48,15 +48,15 @@ func Bernoulli() sim.Experiment {
 	return sim.Experiment{
 		Name: "toy-bernoulli", Problem: envs.Bernoulli{}, Runs: 20, Steps: 20_000, Seed: 2019,
 		Entries: []sim.Entry{
-			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true, Dropout: 0.33}},
+			{Name: "PGCR", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0474, CriticRate: 0.000159, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}},
 			{Name: "PGCR, untuned", Algorithm: pgcr.Paper()},
-			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0112, CriticRate: 0.0000568, InitScale: 0.0921, BatchSize: 64, UpdatesPerStep: 1, Greed: pgcr.Greed{Rate: 0.001}}},
-			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.0112, CriticRate: 0.0000568, InitScale: 0.0921, BatchSize: 64, UpdatesPerStep: 1}},
+			{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: []int{10}, ActorRate: 0.0112, CriticRate: 0.0000568, Decay: 0.0001, InitScale: 0.0921, BatchSize: 64, UpdatesPerStep: 1, Greed: pgcr.Greed{Rate: 0.001}}},
+			{Name: "vanilla PG", Algorithm: neural.VanillaPG{Hidden: []int{10}, ActorRate: 0.0112, CriticRate: 0.0000568, Decay: 0.0001, InitScale: 0.0921, BatchSize: 64, UpdatesPerStep: 1}},
 			{Name: "Lin-UCB", Algorithm: baselines.LinUCB{Alpha: 1.27, Ridge: 871}},
 			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{Alpha: 0.385, Ridge: 1990}},
 			{Name: "Thompson", Algorithm: baselines.Standardised{Algorithm: baselines.LogisticThompson{Scale: 0.0674, Ridge: 46.4}}},
-			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0153, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000216, InitScale: 0.207, BatchSize: 64, UpdatesPerStep: 1}}},
-			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.0000568, InitScale: 0.0921, BatchSize: 64, UpdatesPerStep: 1}}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0153, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000216, Decay: 0.0001, InitScale: 0.207, BatchSize: 64, UpdatesPerStep: 1}}},
+			{Name: "greedy", Algorithm: neural.Greedy{Settings: neural.Settings{Hidden: []int{10}, Rate: 0.0000568, Decay: 0.0001, InitScale: 0.0921, BatchSize: 64, UpdatesPerStep: 1}}},
 			{Name: "largest sum", Algorithm: LargestSum{}},
 			{Name: "random", Algorithm: baselines.Random{}},
 		},
@@ -105,7 +105,7 @@ func Mixed() sim.Experiment {
 
 // DropoutStudy is figure 1d: PGCR with several rates of Actor-Dropout on the Bernoulli problem.
 func DropoutStudy() sim.Experiment {
-	pg := pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}
+	pg := pgcr.Config{Hidden: []int{10}, ActorRate: 0.0474, CriticRate: 0.000159, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}
 	with := func(rate float64) pgcr.Config { pg.Dropout = rate; return pg }
 	return sim.Experiment{
 		Name: "toy-dropout", Problem: envs.Bernoulli{}, Runs: 20, Steps: 20_000, Seed: 2019,
@@ -115,7 +115,7 @@ func DropoutStudy() sim.Experiment {
 			{Name: "PGCR dropout 0.5", Algorithm: with(0.5)},
 			{Name: "PGCR dropout 0.67", Algorithm: with(0.67)},
 			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{Alpha: 0.385, Ridge: 1990}},
-			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0153, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000216, InitScale: 0.207, BatchSize: 64, UpdatesPerStep: 1}}},
+			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0153, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000216, Decay: 0.0001, InitScale: 0.207, BatchSize: 64, UpdatesPerStep: 1}}},
 		},
 	}
 }
@@ -123,7 +123,7 @@ func DropoutStudy() sim.Experiment {
 // GreedStudies is Time-Dependent Greed (section 5.2.1) off, at several rates, and in the paper's
 // form without a floor, on the Bernoulli problem. It is ours: the paper shows no figure of it.
 func GreedStudies() sim.Experiment {
-	pg := pgcr.Config{Hidden: []int{10}, ActorRate: 0.0453, CriticRate: 0.00359, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}
+	pg := pgcr.Config{Hidden: []int{10}, ActorRate: 0.0474, CriticRate: 0.000159, InitScale: 1, BatchSize: 64, Resamples: 4, UpdatesPerStep: 1, WeightedCritic: true}
 	with := func(greed pgcr.Greed) pgcr.Config { pg.Greed = greed; return pg }
 	return sim.Experiment{
 		Name: "greed", Problem: envs.Bernoulli{}, Runs: 20, Steps: 20_000, Seed: 2019,
