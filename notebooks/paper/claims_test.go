@@ -271,6 +271,8 @@ func TestTables(t *testing.T) {
 	same("b|1.006 [0.992, 1.020]\na|0.506 [0.492, 0.520]", h, r) // powers of 1, 1.0069 and 1.0110
 	h, r = paper.DifferenceTable(results[:2], "b")
 	same("less a|18 [-4, 40]|no difference seen|0 of 3", h, r)
+	h, r = paper.DifferenceTable([]*sim.Result{growing(e, "c", 1, 10*(1-1e-14), 20*(1-1e-14), 30), results[0]}, "c")
+	same("less b|0.000 [no interval]|no difference seen|0 of 3", h, r) // rounding is no difference
 	h, r = paper.RewardTable(results[2:])
 	same("no regret|1.0010 [0.9985, 1.0035]|1.001|1.001", h, r)
 	defer func() {

@@ -260,8 +260,8 @@ func (s span) earned(r *sim.Result) []float64 {
 
 // lowerIn is in how many of the runs x is lower than factor times y.
 func lowerIn(x, y []float64, factor float64) (runs int) {
-	for run := range x {
-		if x[run] < factor*y[run] {
+	for _, d := range differences(x, y, factor) {
+		if d < 0 {
 			runs++
 		}
 	}

@@ -19,7 +19,9 @@ func Mean95(values []float64) Interval {
 
 // Paired95 is Mean95 of the differences a[r] - factor*b[r]. Entries meet the same problem streams
 // run by run, so what the runs have in common cancels. It panics when the lengths differ.
-func Paired95(a, b []float64, factor float64) Interval {
+func Paired95(a, b []float64, factor float64) Interval { return Mean95(differences(a, b, factor)) }
+
+func differences(a, b []float64, factor float64) []float64 {
 	if len(a) != len(b) {
 		panic(fmt.Sprintf("paper: %d runs paired with %d", len(a), len(b)))
 	}
@@ -29,7 +31,7 @@ func Paired95(a, b []float64, factor float64) Interval {
 			d[r] = 0 // a difference by rounding is none
 		}
 	}
-	return Mean95(d)
+	return d
 }
 
 // String writes the interval with as many digits as its length makes sense of:
