@@ -116,6 +116,7 @@ func DropoutStudy() sim.Experiment {
 			{Name: "PGCR dropout 0.67", Algorithm: with(0.67)},
 			{Name: "GLM-UCB", Algorithm: baselines.GLMUCB{Alpha: 0.385, Ridge: 1990}},
 			{Name: "epsilon-greedy", Algorithm: neural.EpsilonGreedy{Epsilon: 0.0153, Settings: neural.Settings{Hidden: []int{10}, Rate: 0.000216, Decay: 0.0001, InitScale: 0.207, BatchSize: 64, UpdatesPerStep: 1}}},
+			{Name: "largest sum", Algorithm: LargestSum{}},
 		},
 	}
 }
