@@ -100,9 +100,6 @@ func (s student) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	for _, seed := range seeds {
 		p.act = append(p.act, envs.NewRand(seed, "act"))
 	}
-	if s.Begun != nil {
-		s.Begun.Add(int64(len(seeds)))
-	}
 	return p, nil
 }
 
@@ -120,6 +117,9 @@ type pupil struct {
 }
 
 func (p *pupil) Act(dst []int, obs envs.Observation) error {
+	if p.step == 1 && p.Begun != nil {
+		p.Begun.Add(int64(len(p.seeds)))
+	}
 	for r := range dst {
 		best, chosen := math.Inf(-1), 0
 		for i := range obs.Size(r) {

@@ -25,9 +25,10 @@ import (
 // one from other code, and returns the finished results in the order of Entries.
 // Without an error these are all, or with shards, all whose other shards are finished.
 //
-// An entry that fails - an error, a panic, a number that is not finite - stops alone, and the error
-// names run, step and setting. When ctx is cancelled, all stop within a step, finished stacks are
-// kept, and the error wraps ctx.Err(). All stop too when a file cannot be written.
+// Settings that an algorithm refuses stop all before a step is played. An entry that fails later - an
+// error, a panic, a number that is not finite - stops alone, and the error names run, step and
+// setting. When ctx is cancelled, all stop within a step, finished stacks are kept, and the error
+// wraps ctx.Err(). All stop too when a file cannot be written.
 func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Result, error) {
 	if err := errors.Join(e.Validate(), opt.validate()); err != nil {
 		return nil, err
@@ -70,6 +71,9 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 			stop(err)
 		}
 		os.Remove(try)
+		for _, j := range jobs {
+			j.try()
+		}
 	}
 	if len(units) > 0 && s.check != "" { // the problem itself does not fail
 		warnings, err := envs.Check(e.Problem, algorithms...)
@@ -196,6 +200,14 @@ func (j *job) divide() {
 		}
 	}
 	s.report(func(st *Status) { st.Done, st.Served = st.Done+served, st.Served+served })
+}
+
+// try makes a policy: which settings it refuses is said before other entries play for hours.
+func (j *job) try() {
+	defer func() { recover() }() // a panic stops its own entry alone
+	if _, err := j.entry.Algorithm.New(j.Problem.Spec(), j.PolicySeeds(0, 1)); err != nil {
+		j.stop(fmt.Errorf("sim: experiment %q, entry %q: %w", j.Name, j.entry.Name, err))
+	}
 }
 
 // fail stops the entry. What is cancelled already has not failed.

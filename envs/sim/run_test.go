@@ -366,7 +366,6 @@ func TestFailures(t *testing.T) {
 		{"run 13, step 17: the policy chose action -1 of ", field{}, student{Idle: at}},
 		{"runs 10 to 14, step 17: panic: student: out of ink\n", field{}, student{Panic: at}},
 		{"runs 0 to 4, step 1: panic: envs: 1 rewards of a transition, want 5\n", field{Few: true}, student{}},
-		{"runs 0 to 4, step 0: student: Refuse is true", field{}, student{Refuse: true}},
 	} {
 		e.Problem = test.problem
 		e.Entries = []sim.Entry{{Name: "broken", Algorithm: test.algorithm}, {Name: "sound", Algorithm: student{Rate: 0.1}}}
@@ -378,6 +377,17 @@ func TestFailures(t *testing.T) {
 		if test.problem == (field{}) && (len(results) != 1 || results[0].Entry != "sound") {
 			t.Errorf("%s: results %v, want that of the other entry", test.text, results)
 		}
+	}
+}
+
+// Which settings are refused is said before the entries ahead of them are played.
+func TestRefusedSettings(t *testing.T) {
+	var begun atomic.Int64
+	e := with(student{Begun: &begun})
+	e.Entries = append(e.Entries, sim.Entry{Name: "typo", Algorithm: student{Refuse: true}})
+	const want = `sim: experiment "lesson", entry "typo": student: Refuse is true`
+	if _, err := e.Run(t.Context(), sim.Store{Dir: t.TempDir()}, sim.Options{}); err == nil || err.Error() != want || begun.Load() != 0 {
+		t.Errorf("error %v, want %s; %d runs were begun", err, want, begun.Load())
 	}
 }
 

@@ -32,9 +32,13 @@ func Run(e sim.Experiment) []*sim.Result {
 	opt := paper.Options()
 	update, erase := Bar()
 	opt.Progress = update
-	results, err := e.Scale(Scale(e)).Run(Context(), Store(), opt)
+	played := e.Scale(Scale(e))
+	results, err := played.Run(Context(), Store(), opt)
 	erase()
 	Check(err)
+	if played.Steps < e.Steps {
+		Text(fmt.Sprintf("%d of %d steps; %%env PAPER_SCALE=1 in a cell before this one asks for all", played.Steps, e.Steps))
+	}
 	return results
 }
 
