@@ -318,7 +318,8 @@ func TestRun(t *testing.T) {
 	o := run(t, "run", "PAPER_SCALE=0.25", "PAPER_OUT="+out)
 	// 200 steps at a scale of 0.25; the second time they come from the store.
 	results := strings.ReplaceAll(o.stdout, "made\n", "")
-	if want := "first 3 50\nfirst 3 50\n"; results != want || o.status != 0 {
+	const short = "50 of 200 steps; %env PAPER_SCALE=1 asks for all\n"
+	if want := short + "first 3 50\n" + short + "first 3 50\n"; results != want || o.status != 0 {
 		t.Errorf("status %d, it prints %q, want %q\n%s", o.status, o.stdout, want, o.stderr)
 	}
 	if files, _ := filepath.Glob(filepath.Join(out, "results", "test", "first-*.csv")); len(files) != 1 {

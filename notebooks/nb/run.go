@@ -37,7 +37,7 @@ func Run(e sim.Experiment) []*sim.Result {
 	erase()
 	Check(err)
 	if played.Steps < e.Steps {
-		Text(fmt.Sprintf("%d of %d steps; %%env PAPER_SCALE=1 in a cell before this one asks for all", played.Steps, e.Steps))
+		Text(fmt.Sprintf("%d of %d steps; %%env PAPER_SCALE=1 asks for all", played.Steps, e.Steps))
 	}
 	return results
 }
