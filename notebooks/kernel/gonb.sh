@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds gonb, in the version of go.mod, into GOBIN, with one line changed: documentation comes as
-# text/plain beside the Markdown, of which Notebook 6 and VS Code show nothing.
+# text/plain beside the Markdown, of which Notebook 6 shows nothing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
