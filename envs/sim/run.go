@@ -71,9 +71,6 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 			stop(err)
 		}
 		os.Remove(try)
-		for _, j := range jobs {
-			j.try()
-		}
 	}
 	if len(units) > 0 && s.check != "" { // the problem itself does not fail
 		warnings, err := envs.Check(e.Problem, algorithms...)
@@ -161,13 +158,13 @@ type job struct {
 
 type runs struct{ first, n int }
 
-// newJob takes from the store what is there.
+// newJob takes from the store what is there, if the algorithm accepts its settings.
 func newJob(ctx context.Context, s *session, index int) *job {
 	j := &job{session: s, entry: s.Entries[index], index: index}
 	j.result, _ = s.head(j.entry) // Validate has seen the error
 	j.result.Checkpoints, j.result.Reward, j.result.Check = Checkpoints(s.Steps), make([][]float64, s.Runs), s.check
 	j.ctx, j.cancel = context.WithCancel(ctx)
-	if !s.Fresh {
+	if j.try(); !s.Fresh {
 		j.fail(j.look())
 	}
 	return j

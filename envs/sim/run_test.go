@@ -383,11 +383,17 @@ func TestFailures(t *testing.T) {
 // Which settings are refused is said before the entries ahead of them are played.
 func TestRefusedSettings(t *testing.T) {
 	var begun atomic.Int64
-	e := with(student{Begun: &begun})
+	e, dir := with(student{Begun: &begun}), t.TempDir()
+	run(t, e, dir, sim.Options{})
+	before := files(t, dir)
+	begun.Store(0)
 	e.Entries = append(e.Entries, sim.Entry{Name: "typo", Algorithm: student{Refuse: true}})
 	const want = `sim: experiment "lesson", entry "typo": student: Refuse is true`
-	if _, err := e.Run(t.Context(), sim.Store{Dir: t.TempDir()}, sim.Options{}); err == nil || err.Error() != want || begun.Load() != 0 {
+	if _, err := e.Run(t.Context(), sim.Store{Dir: dir}, sim.Options{Fresh: true}); err == nil || err.Error() != want || begun.Load() != 0 {
 		t.Errorf("error %v, want %s; %d runs were begun", err, want, begun.Load())
+	}
+	if after := files(t, dir); !reflect.DeepEqual(after, before) {
+		t.Errorf("files %v, and then %v", names(before), names(after))
 	}
 }
 

@@ -67,10 +67,11 @@ func PartRuns(folder string) map[int]bool {
 	parts, _ := os.ReadDir(folder) // most often there is no such folder
 	runs := map[int]bool{}
 	for _, part := range parts {
-		first, last := 0, -1
-		fmt.Sscanf(part.Name(), partName, &first, &last) // of another name there are none
-		for run := first; run <= last; run++ {
-			runs[run] = true
+		var first, last int
+		if n, _ := fmt.Sscanf(part.Name(), partName, &first, &last); n == 2 {
+			for run := first; run <= last; run++ {
+				runs[run] = true
+			}
 		}
 	}
 	return runs

@@ -25,7 +25,7 @@ import (
 // and saves all of it, and uses the memory of inputs again (40). figure has its own scales and ticks (50), for those of plot fail at some
 // floats, and mends PDF files, which lose colours there. kernel limits what a cell may write. sim notices
 // changed code in all entries of an experiment, lets others play, counts parts, prints
-// progress, and asks every algorithm for a policy before hours of work (12). cmd/paper plays on devices, draws and runs by flags, exports streams (63), and
+// progress, and asks every algorithm for a policy before hours of work (10). cmd/paper plays on devices, draws and runs by flags, exports streams (63), and
 // writes tables in three formats, and learns and judges from logs (180), for which
 // envs says what made a saved policy (10). logged has readers of three formats (558),
 // eleven estimators with their sources, three models, diagnostics, marginal weights and
@@ -37,7 +37,7 @@ import (
 var budgets = map[string]int{
 	"envs":                938,  // 750 planned
 	"envs/envtest":        695,  // 550 planned
-	"envs/sim":            1125, // 1,000 planned
+	"envs/sim":            1123, // 1,000 planned
 	"envs/online":         173,
 	"envs/kkbox":          1779,
 	"envs/logged":         1919, // 900 planned
@@ -45,7 +45,7 @@ var budgets = map[string]int{
 	"pgcr/ondevice":       962,  // 900 planned
 	"baselines":           913,
 	"baselines/neural":    395,
-	"notebooks/paper":     1942, // 1,700 planned
+	"notebooks/paper":     1931, // 1,700 planned
 	"notebooks/figure":    930,  // 800 planned
 	"notebooks/nb":        296,  // 350 planned
 	"notebooks/cmd/paper": 1364, // 900 planned
@@ -55,7 +55,7 @@ var budgets = map[string]int{
 }
 
 const (
-	mostLines       = 15_915 // of all Go without tests; 15,000 planned
+	mostLines       = 15_904 // of all Go without tests; 15,000 planned
 	mostFileLines   = 450
 	mostReadmeWords = 1000
 )
