@@ -1,9 +1,9 @@
 package paper
 
 import (
-	"math"
-	"math/rand/v2"
+	"slices"
 
+	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/envs"
 )
 
@@ -12,42 +12,33 @@ import (
 // all positive: an algorithm that is not better has learned nothing from rewards.
 type LargestSum struct{}
 
+// New makes a linear model of equal weights, which is what one reward of features that are all 1 teaches.
 func (LargestSum) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	if err := spec.Validate(seeds); err != nil {
+	policy, err := baselines.LinUCB{Alpha: baselines.NoExploration}.New(spec, seeds)
+	if err != nil {
 		return nil, err
 	}
-	p := &largestSum{spec: spec}
-	for _, seed := range seeds {
-		p.ties = append(p.ties, envs.NewRand(seed, "paper/ties"))
-	}
-	return p, nil
+	ones := envs.Observation{Runs: len(seeds), Candidates: spec.Candidates, Dim: spec.Dim}
+	ones.Contexts = slices.Repeat([]float32{1}, ones.Runs*ones.Candidates*ones.Dim)
+	reward := envs.Outcome{Reward: slices.Repeat([]float32{1}, ones.Runs)}
+	err = policy.Update(envs.Transition{Observation: ones, Actions: make([]int, ones.Runs), Outcome: reward})
+	return largestSum{policy.(known), spec, ones.Runs}, err
+}
+
+// known is what the policies of package baselines can do.
+type known interface {
+	envs.Policy
+	envs.Probable
+	envs.Saver
 }
 
 type largestSum struct {
+	known
 	spec envs.Spec
-	ties []*rand.Rand // [R]
+	runs int
 }
 
-func (p *largestSum) Act(dst []int, obs envs.Observation) error {
-	obs.Check(p.spec, len(p.ties))
-	envs.CheckResults(len(dst), obs.Runs)
-	for r, rng := range p.ties {
-		best, n := math.Inf(-1), obs.Size(r)
-		first := rng.IntN(n) // of equals the first from here on
-		for k := range n {
-			i, sum := (first+k)%n, 0.0
-			for _, c := range obs.Context(r, i) {
-				sum += float64(c)
-			}
-			if sum > best {
-				best, dst[r] = sum, i
-			}
-		}
-	}
-	return obs.Finite()
-}
-
-func (p *largestSum) Update(tr envs.Transition) error {
-	tr.Check(p.spec, len(p.ties))
+func (p largestSum) Update(tr envs.Transition) error {
+	tr.Check(p.spec, p.runs)
 	return tr.Finite()
 }
