@@ -6,7 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // logistic is the penalised maximum likelihood fit of one run, which GLMUCB and LogisticThompson
@@ -34,7 +37,7 @@ type logistic struct {
 	Theta     []float64 // [N]
 	Curvature factor
 
-	gradient, newton, nextTheta, nextGradient []float64 // scratch, [N]
+	gradient, solved, nextTheta, nextGradient []float64 // scratch, [N]
 }
 
 const defaultMemory = 1 << 15
@@ -48,7 +51,7 @@ func newLogistic(n int, scale, ridge float64, every, memory int) *logistic {
 	return &logistic{
 		n: n, scale: scale, every: every, memory: memory, Next: 1,
 		Quadratic: diagonal(n, ridge), Shift: vector(), Theta: vector(), Curvature: newFactor(n, ridge),
-		gradient: vector(), newton: vector(), nextTheta: vector(), nextGradient: vector(),
+		gradient: vector(), solved: vector(), nextTheta: vector(), nextGradient: vector(),
 	}
 }
 
@@ -76,12 +79,9 @@ func (l *logistic) learn(step int, x []float64, reward float64) error {
 
 // approximate learns a step between refits, see logistic. It overwrites x.
 func (l *logistic) approximate(x []float64, reward float64) {
-	gain := l.newton
-	copy(gain, x)
-	l.Curvature.solve(gain)
-	spread := max(floats.Dot(gain, x), 0)
+	spread := max(l.solve(x), 0)
 	predicted := floats.Dot(l.Theta, x)
-	// The mode is θ + s·gain with s = reward − μ(predicted + s·spread). The right side falls with s
+	// The mode is θ + s·H⁻¹x with s = reward − μ(predicted + s·spread). The right side falls with s
 	// and μ is in [0, 1]: bisection finds s.
 	lo, hi := reward-1, reward
 	for range 50 {
@@ -92,7 +92,7 @@ func (l *logistic) approximate(x []float64, reward float64) {
 		}
 	}
 	s := (lo + hi) / 2
-	floats.AddScaled(l.Theta, s, gain)
+	floats.AddScaled(l.Theta, s, l.solved)
 	mu := sigmoid(predicted + s*spread)
 	floats.Scale(math.Sqrt(mu*(1-mu)), x)
 	l.Curvature.rotate(x, nil, 0)
@@ -105,17 +105,17 @@ func (l *logistic) refit() error {
 	const converged = 1e-16
 	// A Hessian is costly, and the curvature at hand is close: it serves while steps shrink fast.
 	l.gradientAt(l.gradient, l.Theta)
-	for before, d := math.Inf(1), l.newtonStep(); d > converged && d < before/100; before, d = d, l.newtonStep() {
-		floats.Sub(l.Theta, l.newton)
+	for before, d := math.Inf(1), l.solve(l.gradient); d > converged && d < before/100; before, d = d, l.solve(l.gradient) {
+		floats.Sub(l.Theta, l.solved)
 		l.gradientAt(l.gradient, l.Theta)
 	}
 	for range 200 {
 		if err := l.setHessian(); err != nil {
 			return err
 		}
-		switch d := l.newtonStep(); {
+		switch d := l.solve(l.gradient); {
 		case d <= converged:
-			floats.Sub(l.Theta, l.newton)
+			floats.Sub(l.Theta, l.solved)
 			return nil
 		case !l.lineSearch(d) && d <= 1e-12:
 			return nil // ill-conditioning stops the descent early
@@ -124,11 +124,12 @@ func (l *logistic) refit() error {
 	return errors.New("the logistic fit did not converge")
 }
 
-// newtonStep sets newton to H⁻¹g and returns gᵀH⁻¹g.
-func (l *logistic) newtonStep() float64 {
-	copy(l.newton, l.gradient)
-	l.Curvature.solve(l.newton)
-	return floats.Dot(l.newton, l.gradient)
+// solve sets solved to H⁻¹x, H being the curvature, and returns xᵀH⁻¹x.
+func (l *logistic) solve(x []float64) float64 {
+	copy(l.solved, x)
+	l.Curvature.solveLower(l.solved)
+	l.Curvature.solveUpper(l.solved)
+	return floats.Dot(l.solved, x)
 }
 
 // lineSearch moves θ against the Newton direction, far enough but not past the point where the objective
@@ -136,9 +137,9 @@ func (l *logistic) newtonStep() float64 {
 // be lost in rounding near the minimum.
 func (l *logistic) lineSearch(decrement float64) bool {
 	for scale := 1.0; scale > 1e-15; scale /= 2 {
-		floats.AddScaledTo(l.nextTheta, l.Theta, -scale, l.newton)
+		floats.AddScaledTo(l.nextTheta, l.Theta, -scale, l.solved)
 		l.gradientAt(l.nextGradient, l.nextTheta)
-		if floats.Dot(l.nextGradient, l.newton) >= -0.1*decrement {
+		if floats.Dot(l.nextGradient, l.solved) >= -0.1*decrement {
 			l.Theta, l.nextTheta = l.nextTheta, l.Theta
 			l.gradient, l.nextGradient = l.nextGradient, l.gradient
 			return true
@@ -167,7 +168,7 @@ func (l *logistic) setHessian() error {
 		mu := sigmoid(floats.Dot(l.Theta, x))
 		rankOne(hessian, mu*(1-mu), x)
 	}
-	if _, ok := cholesky(l.n, hessian); !ok {
+	if _, ok := lapack64.Potrf(blas64.Symmetric{Uplo: blas.Upper, N: l.n, Stride: l.n, Data: hessian}); !ok {
 		return errors.New("the precision matrix is not positive definite to working accuracy")
 	}
 	return nil

@@ -4,10 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // factor is the upper triangular U of a precision matrix A = UᵀU.
@@ -28,24 +26,12 @@ func (f *factor) rotate(x, target []float64, y float64) {
 		r := math.Hypot(row[0], xi)
 		c, s := row[0]/r, xi/r
 		row[0] = r
-		rest, row := x[i+1:], row[1:]
-		row = row[:len(rest)]
-		for j, v := range rest {
-			u := row[j]
-			row[j] = float64(c*u) + float64(s*v)
-			rest[j] = float64(c*v) - float64(s*u)
-		}
+		blas64.Rot(vector(row[1:]), vector(x[i+1:]), c, s)
 		if target != nil {
 			t := target[i]
-			target[i], y = float64(c*t)+float64(s*y), float64(c*y)-float64(s*t)
+			target[i], y = c*t+s*y, c*y-s*t
 		}
 	}
-}
-
-// solve replaces x by A⁻¹x.
-func (f *factor) solve(x []float64) {
-	f.solveLower(x)
-	f.solveUpper(x)
 }
 
 // solveLower replaces x by U⁻ᵀx, whose length is sqrt(xᵀA⁻¹x).
@@ -102,11 +88,6 @@ func diagonal(n int, value float64) []float64 {
 // alignment (floats.Sum) are not used: a run must not depend on its neighbours.
 func rankOne(a []float64, weight float64, x []float64) {
 	blas64.Ger(weight, vector(x), vector(x), blas64.General{Rows: len(x), Cols: len(x), Stride: len(x), Data: a})
-}
-
-// cholesky replaces the upper triangle of a, [n, n], by its factor U.
-func cholesky(n int, a []float64) (blas64.Triangular, bool) {
-	return lapack64.Potrf(blas64.Symmetric{Uplo: blas.Upper, N: n, Stride: n, Data: a})
 }
 
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
