@@ -17,8 +17,7 @@
 //
 // Every policy implements envs.Saver and envs.Probable. Probabilities are exact, but for
 // Thompson sampling's: those are averages over 1,000 draws of θ, with a standard error of at most
-// 0.016. When a model is lost in rounding, the message names the largest feature and the largest
-// reward that the run has learned from.
+// 0.016.
 //
 // # References
 //

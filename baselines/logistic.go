@@ -13,8 +13,7 @@ import (
 )
 
 // logistic is the penalised maximum likelihood fit of one run, which GLMUCB and LogisticThompson
-// share. θ solves Σ (r_s − μ(θ·c_s)) c_s = Ridge·θ (Filippi et al. 2010, the equation that defines
-// their estimator, with a penalty), and so is the only minimum of the convex
+// share. GLMUCB's equation of θ says that it is the only minimum of the convex
 //
 //	Σ [log(1 + exp(θ·c_s)) − r_s θ·c_s] + Ridge/2 |θ|²
 //
@@ -37,7 +36,7 @@ type logistic struct {
 	Theta     []float64 // [N]
 	Curvature factor
 
-	gradient, solved, nextTheta, nextGradient []float64 // scratch, [N]
+	gradient, solved, next []float64 // scratch, [N]
 }
 
 const defaultMemory = 1 << 15
@@ -51,7 +50,7 @@ func newLogistic(n int, scale, ridge float64, every, memory int) *logistic {
 	return &logistic{
 		n: n, scale: scale, every: every, memory: memory, Next: 1,
 		Quadratic: diagonal(n, ridge), Shift: vector(), Theta: vector(), Curvature: newFactor(n, ridge),
-		gradient: vector(), solved: vector(), nextTheta: vector(), nextGradient: vector(),
+		gradient: vector(), solved: vector(), next: vector(),
 	}
 }
 
@@ -104,10 +103,10 @@ func (l *logistic) approximate(x []float64, reward float64) {
 func (l *logistic) refit() error {
 	const converged = 1e-16
 	// A Hessian is costly, and the curvature at hand is close: it serves while steps shrink fast.
-	l.gradientAt(l.gradient, l.Theta)
+	l.gradientAt(l.Theta)
 	for before, d := math.Inf(1), l.solve(l.gradient); d > converged && d < before/100; before, d = d, l.solve(l.gradient) {
 		floats.Sub(l.Theta, l.solved)
-		l.gradientAt(l.gradient, l.Theta)
+		l.gradientAt(l.Theta)
 	}
 	for range 200 {
 		if err := l.setHessian(); err != nil {
@@ -137,25 +136,24 @@ func (l *logistic) solve(x []float64) float64 {
 // be lost in rounding near the minimum.
 func (l *logistic) lineSearch(decrement float64) bool {
 	for scale := 1.0; scale > 1e-15; scale /= 2 {
-		floats.AddScaledTo(l.nextTheta, l.Theta, -scale, l.solved)
-		l.gradientAt(l.nextGradient, l.nextTheta)
-		if floats.Dot(l.nextGradient, l.solved) >= -0.1*decrement {
-			l.Theta, l.nextTheta = l.nextTheta, l.Theta
-			l.gradient, l.nextGradient = l.nextGradient, l.gradient
+		floats.AddScaledTo(l.next, l.Theta, -scale, l.solved)
+		l.gradientAt(l.next)
+		if floats.Dot(l.gradient, l.solved) >= -0.1*decrement {
+			copy(l.Theta, l.next)
 			return true
 		}
 	}
 	return false
 }
 
-// gradientAt writes the objective's gradient at theta to dst.
-func (l *logistic) gradientAt(dst, theta []float64) {
-	for i := range dst {
-		dst[i] = floats.Dot(l.Quadratic[i*l.n:(i+1)*l.n], theta) - l.Shift[i]
+// gradientAt sets gradient to the objective's at theta.
+func (l *logistic) gradientAt(theta []float64) {
+	for i := range theta {
+		l.gradient[i] = floats.Dot(l.Quadratic[i*l.n:(i+1)*l.n], theta) - l.Shift[i]
 	}
 	for s, reward := range l.Rewards {
 		x := l.Contexts[s*l.n : (s+1)*l.n]
-		floats.AddScaled(dst, sigmoid(floats.Dot(theta, x))-reward, x)
+		floats.AddScaled(l.gradient, sigmoid(floats.Dot(theta, x))-reward, x)
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 // roughly. Its histories keep contexts, not codes.
 type Standardised struct{ Algorithm envs.Algorithm }
 
-// New implements envs.Algorithm. The policy tells probabilities if the algorithm's does, and can be
-// saved if the algorithm's can do both, as those of this module can.
+// New implements envs.Algorithm. The policy tells probabilities and can be saved if the algorithm's
+// can do both, as those of this module can.
 func (a Standardised) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	if a.Algorithm == nil {
 		return nil, errors.New("baselines: Standardised.Algorithm is nil")
@@ -34,14 +34,10 @@ func (a Standardised) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	for range seeds {
 		s.runs = append(s.runs, moments{Mean: make([]float64, spec.Dim), Squares: make([]float64, spec.Dim)})
 	}
-	if _, ok := policy.(envs.Probable); !ok {
+	_, probable := policy.(envs.Probable)
+	_, saver := policy.(envs.Saver)
+	if !probable || !saver {
 		return struct{ envs.Policy }{s}, nil
-	}
-	if _, ok := policy.(envs.Saver); !ok {
-		return struct {
-			envs.Policy
-			envs.Probable
-		}{s, s}, nil
 	}
 	return s, nil
 }

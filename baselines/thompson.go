@@ -8,13 +8,9 @@ import (
 )
 
 // LinearThompson is Thompson sampling with a linear model of Gaussian noise (Agrawal and Goyal
-// 2013, algorithm 1; Chapelle and Li 2011). With the chosen contexts c_s and their rewards r_s of
-// all past steps,
-//
-//	A = Ridge·I + Σ c_s c_sᵀ,  θ̂ = A⁻¹ Σ r_s c_s
-//
-// one θ ~ N(θ̂, Scale²·A⁻¹) is drawn a step, and score(c) = θ·c. When Scale is the standard
-// deviation of the reward's noise, that is the posterior of θ under the prior N(0, Scale²/Ridge).
+// 2013, algorithm 1; Chapelle and Li 2011). With A and θ of LinUCB, one θ̃ ~ N(θ, Scale²·A⁻¹) is
+// drawn a step, and score(c) = θ̃·c. When Scale is the standard deviation of the reward's noise,
+// that is the posterior under the prior N(0, Scale²/Ridge).
 //
 // A step costs O(N² + M·N) time, a run 8·N² bytes.
 type LinearThompson struct {
@@ -42,18 +38,16 @@ func (a LinearThompson) MarshalJSON() ([]byte, error) {
 }
 
 // LogisticThompson is Thompson sampling with a logistic model and the Laplace approximation of its
-// posterior (Chapelle and Li 2011, section 4). With the chosen contexts c_s and their rewards r_s
-// of all past steps, μ(x) = 1/(1+exp(−x)) and θ̂ the mode of the posterior under the prior N(0,
-// I/Ridge),
+// posterior (Chapelle and Li 2011, section 4). With μ and θ of GLMUCB, which is the mode of the
+// posterior under the prior N(0, I/Ridge), and
 //
-//	θ̂ solves Σ (r_s − μ(θ̂·c_s)) c_s = Ridge·θ̂
-//	H = Ridge·I + Σ μ'(θ̂·c_s) c_s c_sᵀ
+//	H = Ridge·I + Σ μ'(θ·c_s) c_s c_sᵀ
 //
-// one θ ~ N(θ̂, Scale²·H⁻¹) is drawn a step, and score(c) = θ·c, which orders like μ(θ·c). Chapelle
+// one θ̃ ~ N(θ, Scale²·H⁻¹) is drawn a step, and score(c) = θ̃·c, which orders like μ(θ̃·c). Chapelle
 // and Li keep the diagonal of H alone and expand once; here all of H is kept and the expansion
 // moves with the mode.
 //
-// Rewards are from 0 to 1, and θ̂ and H are exact at refits: see GLMUCB. A step costs
+// Rewards are from 0 to 1, and θ and H are exact at refits: see GLMUCB. A step costs
 // O(N² + M·N) time; a run holds 24·N² bytes, and 8·N bytes a step up to Memory.
 type LogisticThompson struct {
 	Scale       float64 // factor on the posterior's standard deviation; default 0.01, NoExploration for 0

@@ -45,7 +45,7 @@ type linear struct {
 	alpha, scale float64 // of confidence bounds, of draws; 0: none
 	Factor       factor
 	Target       []float64 // U⁻ᵀ Σ r_s c_s, [N]
-	Theta        []float64 // θ̂, [N]
+	Theta        []float64 // θ, [N]
 }
 
 func newLinear(n int, alpha, scale, ridge float64) *linear {
