@@ -13,7 +13,8 @@ import (
 )
 
 // logistic is the penalised maximum likelihood fit of one run, which GLMUCB and LogisticThompson
-// share. GLMUCB's equation of θ says that it is the only minimum of the convex
+// share. GLMUCB's equation of θ, that of Filippi et al. with a penalty, says that θ is the only
+// minimum of the convex
 //
 //	Σ [log(1 + exp(θ·c_s)) − r_s θ·c_s] + Ridge/2 |θ|²
 //
@@ -46,11 +47,11 @@ func checkFit(ridge float64, every, memory int) error {
 }
 
 func newLogistic(n int, scale, ridge float64, every, memory int) *logistic {
-	vector := func() []float64 { return make([]float64, n) }
+	zeros := func() []float64 { return make([]float64, n) }
 	return &logistic{
 		n: n, scale: scale, every: every, memory: memory, Next: 1,
-		Quadratic: diagonal(n, ridge), Shift: vector(), Theta: vector(), Curvature: newFactor(n, ridge),
-		gradient: vector(), solved: vector(), next: vector(),
+		Quadratic: diagonal(n, ridge), Shift: zeros(), Theta: zeros(), Curvature: newFactor(n, ridge),
+		gradient: zeros(), solved: zeros(), next: zeros(),
 	}
 }
 

@@ -198,13 +198,6 @@ func load(dst []float64, context []float32) {
 	}
 }
 
-// dotRows writes x·theta of every row x of features to dst.
-func dotRows(dst, features, theta []float64) {
-	for i := range dst {
-		dst[i] = floats.Dot(features[i*len(theta):(i+1)*len(theta)], theta)
-	}
-}
-
 // check returns an error unless a setting is positive or the one other value that is allowed.
 func check(field string, value, or float64) error {
 	if value == or || value > 0 && value <= math.MaxFloat64 {

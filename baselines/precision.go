@@ -63,7 +63,9 @@ func (f *factor) score(dst, features, mean []float64, scale float64, rng *rand.R
 		f.solveUpper(theta)
 		floats.Add(theta, mean)
 	}
-	dotRows(dst, features, theta)
+	for i, n := 0, len(theta); i < len(dst); i++ {
+		dst[i] = floats.Dot(features[i*n:(i+1)*n], theta)
+	}
 }
 
 // addWidths adds alpha·sqrt(xᵀA⁻¹x) of every row x of features to dst.

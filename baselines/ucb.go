@@ -113,8 +113,8 @@ type glmUCB struct {
 	Fit    *logistic
 }
 
-func (m *glmUCB) score(dst, features []float64, _ *rand.Rand) {
-	dotRows(dst, features, m.Fit.Theta)
+func (m *glmUCB) score(dst, features []float64, rng *rand.Rand) {
+	m.Fit.score(dst, features, rng)
 	for i, x := range dst {
 		dst[i] = sigmoid(x)
 	}
