@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Law is one run of a bandit: which contexts are offered and what a context pays, see FromLaw.
@@ -44,14 +45,11 @@ func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment,
 	if err := spec.Validate(seeds); err != nil {
 		return nil, err
 	}
-	b := &bandit{spec: spec, reward: make([]float32, len(seeds)), source: rand.NewPCG(0, 0)}
-	for _, o := range []*Observation{&b.now, &b.previous} {
-		*o = Observation{
-			Runs: len(seeds), Candidates: spec.Candidates, Dim: spec.Dim,
-			Contexts: make([]float32, len(seeds)*spec.Candidates*spec.Dim), Sizes: make([]int32, len(seeds)),
-		}
+	b := &bandit{reward: make([]float32, len(seeds))}
+	b.now = Observation{Runs: len(seeds), Candidates: spec.Candidates, Dim: spec.Dim}
+	for i := range b.contexts {
+		b.contexts[i] = make([]float32, len(seeds)*spec.Candidates*spec.Dim)
 	}
-	b.rng = rand.New(b.source)
 	for _, seed := range seeds {
 		run := banditRun{Law: law(seed), offers: NewRand(seed, "problem/contexts"), noise: NewSource(seed, "problem/noise")}
 		if run.Offer == nil || run.Expected == nil || run.Reward == nil {
@@ -62,18 +60,12 @@ func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment,
 	return b, b.next()
 }
 
-// bandit is the environment of FromLaw. Two observations take turns, so that
-// the one that was decided on is still there when its outcome is.
+// bandit is the environment of FromLaw.
 type bandit struct {
-	spec          Spec
-	runs          []banditRun
-	now, previous Observation
-	full          bool      // all sets of now have M candidates
-	reward        []float32 // [R]
-
-	// rng draws from source, which is seeded anew for every reward.
-	source *rand.PCG
-	rng    *rand.Rand
+	runs     []banditRun
+	now      Observation
+	contexts [2][]float32 // take turns, so that those that were decided on are there when the outcome is
+	reward   []float32    // [R]
 }
 
 type banditRun struct {
@@ -84,37 +76,32 @@ type banditRun struct {
 }
 
 func (b *bandit) next() error {
-	b.now, b.previous = b.previous, b.now
+	b.contexts[0], b.contexts[1] = b.contexts[1], b.contexts[0]
+	b.now.Contexts, b.now.Sizes = b.contexts[0], make([]int32, len(b.runs))
 	clear(b.now.Contexts)
-	b.full = true
-	size := b.spec.Candidates * b.spec.Dim
+	m, size := b.now.Candidates, b.now.Candidates*b.now.Dim
 	for r := range b.runs {
 		run := &b.runs[r]
 		n := run.Offer(b.now.Contexts[r*size:(r+1)*size:(r+1)*size], run.offers)
-		if n < 1 || n > b.spec.Candidates {
-			return &RunError{Run: r, Err: fmt.Errorf("%d candidates on offer, want 1 to %d", n, b.spec.Candidates)}
+		if n < 1 || n > m {
+			return &RunError{Run: r, Err: fmt.Errorf("%d candidates on offer, want 1 to %d", n, m)}
 		}
 		b.now.Sizes[r] = int32(n)
-		b.full = b.full && n == b.spec.Candidates
 		run.seed = run.noise.Uint64()
+	}
+	if int(slices.Min(b.now.Sizes)) == m {
+		b.now.Sizes = nil
 	}
 	return nil
 }
 
-func (b *bandit) Observe() Observation {
-	o := b.now
-	if b.full {
-		o.Sizes = nil
-	}
-	return o
-}
+func (b *bandit) Observe() Observation { return b.now }
 
 func (b *bandit) Step(actions []int) (Outcome, error) {
 	CheckActions(actions, b.now)
 	for r, action := range actions {
 		run, context := &b.runs[r], b.now.Context(r, action)
-		b.source.Seed(run.seed, 0)
-		reward := run.Reward(context, b.rng)
+		reward := run.Reward(context, rand.New(rand.NewPCG(run.seed, 0)))
 		if math.IsNaN(reward) || math.IsInf(reward, 0) {
 			return Outcome{}, &RunError{r, fmt.Errorf("the reward of candidate %d is %v, where %v is expected (a Coin wants 0 to 1)",
 				action, reward, run.Expected(context))}
@@ -125,7 +112,7 @@ func (b *bandit) Step(actions []int) (Outcome, error) {
 }
 
 func (b *bandit) ExpectedRewards(dst []float64) {
-	m := b.spec.Candidates
+	m := b.now.Candidates
 	CheckResults(len(dst), len(b.runs)*m)
 	for i := range dst {
 		dst[i] = math.NaN()

@@ -40,14 +40,16 @@ func (p Linear) New(seeds []uint64) (Environment, error) {
 	if err := checkNoise("Linear.RewardNoise", p.RewardNoise); err != nil {
 		return nil, err
 	}
-	return FromLaw(p.Spec(), seeds, func(seed uint64) Law {
-		w := Direction(seed, "problem/reward weights", p.Dim)
-		return Law{
-			Offer:    uniform(p.Candidates),
-			Reward:   func(c []float32, rng *rand.Rand) float64 { return dot(w, c) + normal(p.RewardNoise, rng) },
-			Expected: func(c []float32) float64 { return dot(w, c) },
-		}
-	})
+	return FromLaw(p.Spec(), seeds, p.law)
+}
+
+func (p Linear) law(seed uint64) Law {
+	w := Direction(seed, "problem/reward weights", p.Dim)
+	return Law{
+		Offer:    uniform(p.Candidates),
+		Reward:   func(c []float32, rng *rand.Rand) float64 { return dot(w, c) + normal(p.RewardNoise, rng) },
+		Expected: func(c []float32) float64 { return dot(w, c) },
+	}
 }
 
 // MarshalJSON writes the settings with the defaults filled in, so that a
@@ -87,20 +89,29 @@ func (p Bernoulli) New(seeds []uint64) (Environment, error) {
 	if err := checkNoise("Bernoulli.ProbabilityNoise", p.ProbabilityNoise); err != nil {
 		return nil, err
 	}
+	return FromLaw(p.Spec(), seeds, p.law)
+}
+
+func (p Bernoulli) law(seed uint64) Law {
 	power := 1.0
 	if p.Hard {
 		power = 3
 	}
-	return FromLaw(p.Spec(), seeds, func(seed uint64) Law {
-		w := probabilityWeights(seed, p.Dim, power)
-		return Law{
-			Offer: uniform(p.Candidates),
-			Reward: func(c []float32, rng *rand.Rand) float64 {
-				return Coin(clip(dot(w, c)+normal(p.ProbabilityNoise, rng)), rng)
-			},
-			Expected: func(c []float32) float64 { return clippedMean(dot(w, c), p.ProbabilityNoise) },
-		}
-	})
+	rng, w, sum := NewRand(seed, "problem/probability weights"), make([]float64, p.Dim), 0.0
+	for i := range w {
+		w[i] = math.Pow(math.Abs(rng.NormFloat64()), power)
+		sum += w[i]
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return Law{
+		Offer: uniform(p.Candidates),
+		Reward: func(c []float32, rng *rand.Rand) float64 {
+			return Coin(clip(dot(w, c)+normal(p.ProbabilityNoise, rng)), rng)
+		},
+		Expected: func(c []float32) float64 { return clippedMean(dot(w, c), p.ProbabilityNoise) },
+	}
 }
 
 func (p Bernoulli) MarshalJSON() ([]byte, error) {
@@ -137,14 +148,15 @@ func (p Mixed) New(seeds []uint64) (Environment, error) {
 		return nil, err
 	}
 	return FromLaw(p.Spec(), seeds, func(seed uint64) Law {
-		wr, wb := Direction(seed, "problem/reward weights", p.Dim), probabilityWeights(seed, p.Dim, 1)
+		linear := Linear{p.Candidates, p.Dim, p.RewardNoise}.law(seed)
+		coin := Bernoulli{Candidates: p.Candidates, Dim: p.Dim, ProbabilityNoise: p.ProbabilityNoise}.law(seed)
 		return Law{
-			Offer: uniform(p.Candidates),
+			Offer: linear.Offer,
 			Reward: func(c []float32, rng *rand.Rand) float64 {
-				reward := dot(wr, c) + normal(p.RewardNoise, rng)
-				return reward * Coin(clip(dot(wb, c)+normal(p.ProbabilityNoise, rng)), rng)
+				reward := linear.Reward(c, rng)
+				return reward * coin.Reward(c, rng)
 			},
-			Expected: func(c []float32) float64 { return dot(wr, c) * clippedMean(dot(wb, c), p.ProbabilityNoise) },
+			Expected: func(c []float32) float64 { return linear.Expected(c) * coin.Expected(c) },
 		}
 	})
 }
@@ -189,22 +201,8 @@ func Direction(seed uint64, role string, dim int) []float64 {
 		w[i] = rng.NormFloat64()
 		sum += float64(w[i] * w[i])
 	}
-	return divide(w, math.Sqrt(sum))
-}
-
-// probabilityWeights draws w_β: |h|^power over its sum with h ~ N(0, I).
-func probabilityWeights(seed uint64, dim int, power float64) []float64 {
-	rng, w, sum := NewRand(seed, "problem/probability weights"), make([]float64, dim), 0.0
 	for i := range w {
-		w[i] = math.Pow(math.Abs(rng.NormFloat64()), power)
-		sum += w[i]
-	}
-	return divide(w, sum)
-}
-
-func divide(w []float64, by float64) []float64 {
-	for i := range w {
-		w[i] /= by
+		w[i] /= math.Sqrt(sum)
 	}
 	return w
 }
