@@ -54,34 +54,36 @@ func Check(p Problem, algorithms ...Algorithm) (warnings []string, err error) {
 // some millions of features. Without names, features are counted from 0.
 func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warnings []string) {
 	const far, outlier, most = 20, 100, 1 << 22
-	rewards, single, features, same := sizes{}, 0, make([]sizes, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
+	var rewards []float32
+	single, features, same := 0, make([][]float32, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
 	for tr := range steps {
 		tr.Check(spec, tr.Runs)
 		if err := tr.Finite(); err != nil {
 			return []string{err.Error()}
 		}
+		rewards = append(rewards, tr.Reward...)
 		for r := range tr.Runs {
-			rewards.add(tr.Reward[r])
 			if tr.Size(r) == 1 {
 				single++
 			}
-			for i, x := range tr.Contexts[r*tr.Candidates*spec.Dim:][:tr.Size(r)*spec.Dim] {
-				j := i % spec.Dim
-				features[j].add(x)
-				same[j] = same[j] && alike(x, tr.Context(r, 0)[j])
+			for k := range tr.Size(r) {
+				for j, x := range tr.Context(r, k) {
+					features[j] = append(features[j], x)
+					same[j] = same[j] && alike(x, tr.Context(r, 0)[j])
+				}
 			}
 		}
-		if features[0].count*spec.Dim > most {
+		if len(features[0])*spec.Dim > most {
 			break
 		}
 	}
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
-	if 10*single > rewards.count {
-		warn("%d of %d sets have one candidate, which leaves nothing to choose: leave them out", single, rewards.count)
+	if 10*single > len(rewards) {
+		warn("%d of %d sets have one candidate, which leaves nothing to choose: leave them out", single, len(rewards))
 	}
-	switch typical, largest := rewards.typical(); {
-	case rewards.constant:
-		warn("all rewards are %v: there is nothing to learn", rewards.first)
+	switch constant, typical, largest := sizes(rewards); {
+	case constant:
+		warn("all rewards are %v: there is nothing to learn", rewards[0])
 	case largest > outlier*typical:
 		warn("a reward has the size %.3g, where %.3g is typical: bound rewards, or take logarithms", largest, typical)
 	case typical > far || typical < 1./far:
@@ -93,10 +95,10 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 		if j < len(names) {
 			name = fmt.Sprintf("%.100s", names[j])
 		}
-		typical, largest := features[j].typical()
-		if features[j].constant && j >= spec.State {
+		constant, typical, largest := sizes(features[j])
+		if constant && j >= spec.State {
 			groups[0] = append(groups[0], name)
-		} else if same[j] && j >= spec.State && single < rewards.count {
+		} else if same[j] && j >= spec.State && single < len(rewards) {
 			groups[1] = append(groups[1], name)
 		}
 		if largest > outlier*typical {
@@ -121,28 +123,18 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 // alike returns whether numbers differ by no more than rounding.
 func alike(x, y float32) bool { return math.Abs(float64(x-y)) <= 1e-6*math.Abs(float64(y)) }
 
-// sizes are the values of a feature or of the reward.
-type sizes struct {
-	first    float32
-	constant bool
-	count    int
-	absolute []float64 // of those that are not 0
-}
-
-func (s *sizes) add(x float32) {
-	if s.count++; s.count == 1 {
-		s.first, s.constant = x, true
+// sizes returns whether values are the same, and of their absolute values that are not 0 the median
+// and the largest; 0 where all are.
+func sizes(values []float32) (constant bool, median, largest float64) {
+	var absolute []float64
+	for _, x := range values {
+		if x != 0 {
+			absolute = append(absolute, math.Abs(float64(x)))
+		}
 	}
-	if s.constant = s.constant && alike(x, s.first); x != 0 {
-		s.absolute = append(s.absolute, math.Abs(float64(x)))
+	slices.Sort(absolute)
+	if n := len(absolute); n > 0 {
+		median, largest = absolute[n/2], absolute[n-1]
 	}
-}
-
-// typical returns the median and the largest absolute value; 0 where all are.
-func (s *sizes) typical() (median, largest float64) {
-	slices.Sort(s.absolute)
-	if n := len(s.absolute); n > 0 {
-		return s.absolute[n/2], s.absolute[n-1]
-	}
-	return 0, 0
+	return len(values) > 0 && alike(slices.Min(values), slices.Max(values)), median, largest
 }

@@ -42,21 +42,19 @@ func WriteState(w io.Writer, declaration Algorithm, spec Spec, runs int, state a
 // ReadState reads what WriteState wrote into state, a pointer to an empty struct
 // of the same type, for a policy's Load. It is an error when the file is no saved
 // policy, is damaged, or was made by another declaration.
-func ReadState(r io.Reader, declaration Algorithm, spec Spec, runs int, state any) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("envs: loading a policy: %w", err)
-		}
-	}()
+func ReadState(r io.Reader, declaration Algorithm, spec Spec, runs int, state any) error {
 	header, decoder, err := openState(r)
 	want, err2 := stateHeader(declaration, spec, runs)
-	if err = errors.Join(err, err2); err != nil {
-		return err
+	if err = errors.Join(err, err2); err == nil && header != want {
+		err = fmt.Errorf("the file has %s, want %s", header, want)
 	}
-	if header != want {
-		return fmt.Errorf("the file has %s, want %s", header, want)
+	if err == nil {
+		err = decoder.Decode(state)
 	}
-	return decoder.Decode(state)
+	if err != nil {
+		return fmt.Errorf("envs: loading a policy: %w", err)
+	}
+	return nil
 }
 
 // SavedAs says what made the policy in a file: its declaration as type and JSON, runs and shape.
