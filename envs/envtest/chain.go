@@ -34,7 +34,7 @@ func (p Chain) New(seeds []uint64) (envs.Environment, error) {
 	if err := p.Spec().Validate(seeds); err != nil {
 		return nil, err
 	}
-	c := &chain{Chain: p, state: make([]int, n), items: make([]int, n*offers), reward: make([]float32, n), discount: make([]float32, n)}
+	c := &chain{Chain: p, state: make([]int, n), reward: make([]float32, n), discount: make([]float32, n)}
 	for _, seed := range seeds {
 		c.draws = append(c.draws, envs.NewRand(seed, "problem/contexts"))
 		c.noise = append(c.noise, envs.NewRand(seed, "problem/noise"))
@@ -49,26 +49,24 @@ type chain struct {
 	Chain
 	now              envs.Observation
 	state            []int // [R]
-	items            []int // [R, M]
 	reward, discount []float32
 	draws, noise     []*rand.Rand // [R]
 }
-
-func push(item int) float64 { return float64(item) / (catalogue - 1) }
 
 func (c *chain) Observe() envs.Observation { return c.now }
 
 func (c *chain) Step(actions []int) (envs.Outcome, error) {
 	envs.CheckActions(actions, c.now)
 	for r, action := range actions {
-		item, state := c.items[r*offers+action], c.state[r]
-		reward := 0.2 * (1 - push(item))
+		context, state := c.now.Context(r, action), c.state[r]
+		push, pay := float64(context[states]), float64(context[states+1])
+		reward := 0.2 * pay
 		if state == states-1 {
-			reward += push(item)
+			reward += push
 		}
 		c.reward[r] = float32(reward + float64(0.1*c.noise[r].NormFloat64()))
 		c.state[r], c.discount[r] = 0, 1
-		if c.noise[r].Float64() < push(item) {
+		if c.noise[r].Float64() < push {
 			c.state[r] = min(state+1, states-1)
 		} else if c.Episodic {
 			c.discount[r] = 0
@@ -80,11 +78,9 @@ func (c *chain) Step(actions []int) (envs.Outcome, error) {
 
 func (c *chain) offer() {
 	c.now = envs.Observation{Runs: len(c.state), Candidates: offers, Dim: states + 2, Session: make([]int32, len(c.state))}
-	for i := range c.items {
-		r := i / offers
-		c.items[i] = c.draws[r].IntN(catalogue)
-		c.now.Contexts = append(c.now.Contexts, make([]float32, states+2)...)
-		p, context := push(c.items[i]), c.now.Context(r, i%offers)
-		context[c.state[r]], context[states], context[states+1] = 1, float32(p), float32(1-p)
+	for i := range len(c.state) * offers {
+		context, push := make([]float32, states+2), float32(c.draws[i/offers].IntN(catalogue))/(catalogue-1)
+		context[c.state[i/offers]], context[states], context[states+1] = 1, push, 1-push
+		c.now.Contexts = append(c.now.Contexts, context...)
 	}
 }

@@ -109,24 +109,29 @@ type moment struct {
 
 var hashSeed = maphash.MakeSeed()
 
-func hash(obs envs.Observation, r int) uint64 {
-	var h maphash.Hash
-	h.SetSeed(hashSeed)
-	at, n := r*obs.Candidates, obs.Size(r)
-	for _, x := range obs.Contexts[at*obs.Dim : (at+n)*obs.Dim] {
-		maphash.WriteComparable(&h, x)
+// observed hashes what each run sees, [R].
+func observed(obs envs.Observation) []uint64 {
+	sums := make([]uint64, obs.Runs)
+	for r := range sums {
+		var h maphash.Hash
+		h.SetSeed(hashSeed)
+		at, n := r*obs.Candidates, obs.Size(r)
+		for _, x := range obs.Contexts[at*obs.Dim : (at+n)*obs.Dim] {
+			maphash.WriteComparable(&h, x)
+		}
+		if obs.Session != nil {
+			maphash.WriteComparable(&h, obs.Session[r])
+		}
+		sums[r] = h.Sum64()
 	}
-	if obs.Session != nil {
-		maphash.WriteComparable(&h, obs.Session[r])
-	}
-	return h.Sum64()
+	return sums
 }
 
 // moments returns what each run of a transition shows, [R].
 func moments(tr envs.Transition) []moment {
 	now := make([]moment, tr.Runs)
-	for r := range now {
-		now[r] = moment{hash(tr.Observation, r), tr.Actions[r], tr.Reward[r], 0}
+	for r, sum := range observed(tr.Observation) {
+		now[r] = moment{sum, tr.Actions[r], tr.Reward[r], 0}
 		if tr.Discount != nil {
 			now[r].Discount = tr.Discount[r]
 		}
@@ -148,10 +153,10 @@ func start(a envs.Algorithm, p envs.Problem, seeds []uint64) *game {
 // act lets the policy choose and wants its actions to be candidates.
 func (g *game) act(obs envs.Observation) {
 	fill(g.actions, -1)
-	before := hash(obs, 0)
+	before := observed(obs)
 	err := g.policy.Act(g.actions, obs)
 	want(err == nil, "step %d: Act: %v", len(g.past), err)
-	want(hash(obs, 0) == before, "step %d: Act changed the observation", len(g.past))
+	want(slices.Equal(observed(obs), before), "step %d: Act changed the observation", len(g.past))
 	for r, a := range g.actions {
 		want(a >= 0 && a < obs.Size(r), "step %d: the action of run %d is %d, want 0 to %d", len(g.past), r, a, obs.Size(r)-1)
 	}
@@ -161,7 +166,9 @@ func (g *game) act(obs envs.Observation) {
 func (g *game) decide() envs.Transition {
 	tr := envs.Transition{Observation: g.env.Observe(), Actions: g.actions}
 	g.act(tr.Observation)
+	chosen := slices.Clone(g.actions)
 	tr.Outcome = must(g.env.Step(g.actions))
+	want(slices.Equal(g.actions, chosen), "step %d: Step changed the actions", len(g.past))
 	g.past = append(g.past, moments(tr))
 	return tr
 }
