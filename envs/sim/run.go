@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/contextrec/contextrec/envs"
@@ -36,35 +37,40 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &session{Experiment: e, Store: store, Options: opt, stop: stop, began: time.Now()}
-	i, of, all := max(opt.Shard, 1), max(opt.Shards, 1), e.Runs*len(e.Entries)
-	s.share = runs{all * (i - 1) / of, all*i/of - all*(i-1)/of}
-	if s.share.n == 0 {
-		return nil, fmt.Errorf("sim: experiment %q has %d runs, which are not enough for %d shards", e.Name, all, of)
+	shard, shards, all := max(opt.Shard, 1), max(opt.Shards, 1), e.Runs*len(e.Entries)
+	s.from, s.to = all*(shard-1)/shards, all*shard/shards
+	share := s.to - s.from
+	if share == 0 {
+		return nil, fmt.Errorf("sim: experiment %q has %d runs, which are not enough for %d shards", e.Name, all, shards)
 	}
 	workers := cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
-	s.Stack = cmp.Or(opt.Stack, min((s.share.n-1)/(len(e.Entries)*workers)+1, 5))
+	s.Stack = cmp.Or(opt.Stack, min((share-1)/(len(e.Entries)*workers)+1, 5))
 	s.Version, s.Backend = strings.Join(strings.Fields(opt.Version), " "), strings.Join(strings.Fields(opt.Backend), " ")
-	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(s.share.n) * int64(e.Steps)}
+	s.status = Status{Experiment: e.Name, Regret: math.NaN(), Total: int64(share) * int64(e.Steps)}
 	s.check = problemCheck(running, e)
 	jobs := make([]*job, len(e.Entries))
 	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, i) })
-	if running.Err() == nil && (opt.Fresh || s.status.Stale != nil) {
-		for _, j := range jobs {
-			j.forget()
+	for _, j := range jobs {
+		if j.stale {
+			s.status.Stale = append(s.status.Stale, j.entry.Name)
 		}
-		if stale := s.status.Stale; stale != nil {
-			s.status.Warnings = []string{"stored results of other code, so all are played again: " + strings.Join(stale, ", ")}
-		}
+	}
+	if stale := s.status.Stale; stale != nil {
+		s.status.Warnings = []string{"stored results of other code, so all are played again: " + strings.Join(stale, ", ")}
 	}
 	var units []func()
 	var algorithms []envs.Algorithm
 	for _, j := range jobs {
-		j.divide()
+		if running.Err() == nil && (opt.Fresh || s.status.Stale != nil) {
+			j.forget()
+		}
+		s.status.Served += j.divide() * int64(e.Steps)
 		algorithms = append(algorithms, j.entry.Algorithm)
 		for _, stack := range j.stacks {
 			units = append(units, func() { j.play(stack) })
 		}
 	}
+	s.status.Done = s.status.Served
 	if len(units) > 0 && running.Err() == nil { // before hours of work
 		try := filepath.Join(filepath.Dir(s.path(&jobs[0].result)), ".writable")
 		if err := WriteFile(try, nil); err != nil {
@@ -79,6 +85,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 		}
 		s.status.Warnings = append(s.status.Warnings, warnings...)
 	}
+	s.report(func(*Status) {})
 	parallel(workers, len(units), func(i int) { units[i]() })
 	s.shown = time.Time{}
 	s.report(func(*Status) {})
@@ -87,19 +94,20 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	var errs []error
 	kept := 0
 	for _, j := range jobs {
-		j.cancel()
 		kept += len(j.result.there())
 		if j.result.complete() {
 			results = append(results, &j.result)
 		}
-		errs = append(errs, j.err)
+		if err := context.Cause(j.ctx); err != context.Cause(running) {
+			errs = append(errs, err)
+		}
 	}
 	switch err := context.Cause(running); {
 	case err != nil && ctx.Err() == nil:
 		errs = append(errs, err)
 	case err != nil && len(results) < len(jobs):
 		errs = append(errs, fmt.Errorf("sim: experiment %q was stopped; %d of %d runs are kept in %s: %w",
-			e.Name, kept, e.Runs*len(jobs), cmp.Or(store.Dir, "results"), ctx.Err()))
+			e.Name, kept, all, cmp.Or(store.Dir, "results"), ctx.Err()))
 	}
 	return results, errors.Join(errs...)
 }
@@ -118,9 +126,9 @@ type session struct {
 	Experiment
 	Store
 	Options
-	share runs                    // that this process plays; number Entries*r+k is run r of entry k
-	check string                  // Result.Check, as the code makes it
-	stop  context.CancelCauseFunc // stops all jobs
+	from, to int                     // the runs that this process plays; number Entries*r+k is run r of entry k
+	check    string                  // Result.Check, as the code makes it
+	stop     context.CancelCauseFunc // stops all jobs
 
 	mu     sync.Mutex
 	status Status
@@ -128,14 +136,12 @@ type session struct {
 	began  time.Time
 }
 
-const showEvery = 100 * time.Millisecond // the status
-
 // report changes the status and shows it from time to time.
 func (s *session) report(change func(*Status)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.status)
-	if now := time.Now(); s.Progress != nil && now.Sub(s.shown) >= showEvery {
+	if now := time.Now(); s.Progress != nil && now.Sub(s.shown) >= 100*time.Millisecond {
 		s.shown, s.status.Took = now, now.Sub(s.began)
 		s.Progress(s.status)
 	}
@@ -144,16 +150,16 @@ func (s *session) report(change func(*Status)) {
 // job is one entry on its way from missing runs to a result.
 type job struct {
 	*session
-	entry  Entry
-	index  int             // of the entry
-	ctx    context.Context // ends with Run, or when this entry fails
-	cancel context.CancelFunc
+	entry Entry
+	index int                     // of the entry
+	ctx   context.Context         // ends with Run, or when this entry fails
+	fail  context.CancelCauseFunc // stops the entry, and says why if it was not stopped already
 
 	lock   sync.Mutex // of what follows
 	result Result     // the settings and, more and more, the curves
 	stacks []runs     // that this process has to play
 	played int        // how many of them it has
-	err    error      // why the entry failed
+	stale  bool       // what is stored has come of other code
 }
 
 type runs struct{ first, n int }
@@ -163,9 +169,9 @@ func newJob(ctx context.Context, s *session, index int) *job {
 	j := &job{session: s, entry: s.Entries[index], index: index}
 	j.result, _ = s.head(j.entry) // Validate has seen the error
 	j.result.Checkpoints, j.result.Reward, j.result.Check = Checkpoints(s.Steps), make([][]float64, s.Runs), s.check
-	j.ctx, j.cancel = context.WithCancel(ctx)
+	j.ctx, j.fail = context.WithCancelCause(ctx)
 	if j.try(); !s.Fresh {
-		j.fail(j.look())
+		j.look()
 	}
 	return j
 }
@@ -181,22 +187,21 @@ func (j *job) forget() {
 	}
 }
 
-// divide puts into stacks what is missing of this process's share.
-func (j *job) divide() {
-	s, all := j.session, len(j.Entries)
-	served := int64(0)
-	for run := (s.share.first + all - 1 - j.index) / all; run*all+j.index < s.share.first+s.share.n; run++ {
+// divide puts into stacks what is missing of this process's share, and returns how many runs are not.
+func (j *job) divide() (served int64) {
+	for run := range j.Runs {
 		last := len(j.stacks) - 1
-		switch {
+		switch number := run*len(j.Entries) + j.index; {
+		case number < j.from || number >= j.to:
 		case j.result.Reward[run] != nil:
-			served += int64(s.Steps)
-		case last >= 0 && j.stacks[last].first+j.stacks[last].n == run && j.stacks[last].n < s.Stack:
+			served++
+		case last >= 0 && j.stacks[last].first+j.stacks[last].n == run && j.stacks[last].n < j.Stack:
 			j.stacks[last].n++
 		default:
 			j.stacks = append(j.stacks, runs{run, 1})
 		}
 	}
-	s.report(func(st *Status) { st.Done, st.Served = st.Done+served, st.Served+served })
+	return served
 }
 
 // try makes a policy: which settings it refuses is said before other entries play for hours.
@@ -207,51 +212,38 @@ func (j *job) try() {
 	}
 }
 
-// fail stops the entry. What is cancelled already has not failed.
-func (j *job) fail(err error) {
-	if err != nil && j.ctx.Err() == nil {
-		j.err = err
-		j.cancel()
-	}
-}
-
 // look takes missing runs from the parts in the store, or else its result, and
 // makes the result where all runs are there. Parts are removed after their result
 // has come, so a process that misses them finds it.
-func (j *job) look() error {
+func (j *job) look() {
 	folder := j.parts(&j.result)
-	files, _ := os.ReadDir(folder) // most often there is no such folder
-	replay := true                 // one of an entry: what is there has come of one code
-	for _, file := range files {
-		if filepath.Ext(file.Name()) != partExt || j.result.complete() {
-			continue
-		}
-		part, err := j.load(filepath.Join(folder, file.Name()))
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // another process has just made the result
-		case err != nil:
-			return err
-		case j.result.Reward[part.there()[0]] == nil && j.fresh(part, replay):
+	parts, err := j.loadAll(folder, partExt)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !j.result.complete() {
+		j.fail(err)
+		return
+	}
+	replay := true // one of an entry: what is there has come of one code
+	for _, part := range parts {
+		if j.result.Reward[part.there()[0]] == nil && j.fresh(part, replay) {
 			j.add(part)
 			replay = false
 		}
 	}
-	if !j.result.complete() {
-		r, err := j.Load(j.Experiment, j.entry)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+	if j.result.complete() {
+		if err := WriteFile(j.path(&j.result), j.result.format()); err != nil {
+			j.stop(err)
+			return
 		}
-		if err != nil || !j.fresh(r, true) {
-			return err
-		}
+	} else if r, err := j.Load(j.Experiment, j.entry); err == nil && j.fresh(r, true) {
 		j.result = *r
-	} else if err := WriteFile(j.path(&j.result), j.result.format()); err != nil {
-		j.stop(err)
-		return nil
+	} else {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			j.fail(err)
+		}
+		return
 	}
 	os.RemoveAll(folder) // what stays is removed by the next Run
 	os.Remove(j.path(&j.result) + ".old")
-	return nil
 }
 
 func (j *job) add(part *Result) {
@@ -304,7 +296,7 @@ func (t *inTurn) Update(envs.Transition) error { t.step++; return nil }
 
 // fresh returns whether a stored result, or part, has today's Check and, where replay asks for it,
 // says of the first steps of one run what they are when played again. If not, the entry is
-// reported. Entries play different runs, since what one shows concerns all.
+// stale. Entries play different runs, since what one shows concerns all.
 func (j *job) fresh(r *Result, replay bool) bool {
 	same := r.Check == j.check
 	if there := r.there(); replay {
@@ -323,16 +315,9 @@ func (j *job) fresh(r *Result, replay bool) bool {
 		if same && r.Regret != nil {
 			was, is = append(was, r.Regret[run][:n]...), append(is, curves.Regret[0]...)
 		}
-		largest := max(slices.Max(was), -slices.Min(was))
-		for i := range was {
-			same = same && math.Abs(was[i]-is[i]) <= tolerance*largest
-		}
+		same = same && floats.Distance(was, is, math.Inf(1)) <= tolerance*floats.Norm(was, math.Inf(1))
 	}
-	if !same {
-		j.report(func(s *Status) {
-			s.Stale = slices.Compact(slices.Sorted(slices.Values(append(s.Stale, j.entry.Name))))
-		})
-	}
+	j.stale = j.stale || !same
 	return same
 }
 
@@ -340,17 +325,13 @@ func (j *job) play(stack runs) {
 	if j.ctx.Err() != nil {
 		return
 	}
-	before, last := 0, time.Now()
 	curves := NewCurves(stack.n, j.result.Checkpoints)
 	err := j.simulate(stack, j.Steps, curves, func(step int, tr envs.Transition, regret []float64) {
 		curves.Record(step, tr, regret)
-		if now := time.Now(); step == j.Steps || now.Sub(last) >= showEvery {
-			j.report(func(s *Status) {
-				s.Entry, s.Done = j.entry.Name, s.Done+int64(stack.n)*int64(step-before)
-				s.Reward, s.Regret = stat.Mean(curves.reward, nil)/float64(step), stat.Mean(curves.regret, nil)
-			})
-			last, before = now, step
-		}
+		j.report(func(s *Status) {
+			s.Entry, s.Done = j.entry.Name, s.Done+int64(stack.n)
+			s.Reward, s.Regret = stat.Mean(curves.reward, nil)/float64(step), stat.Mean(curves.regret, nil)
+		})
 	})
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -360,11 +341,10 @@ func (j *job) play(stack runs) {
 	}
 	part := j.result
 	part.Version, part.Backend = j.Version, j.Backend
-	part.Reward, part.Regret = make([][]float64, j.Runs), nil
-	copy(part.Reward[stack.first:], curves.Reward)
+	before := make([][]float64, stack.first)
+	part.Reward, part.Regret = slices.Concat(before, curves.Reward), nil
 	if curves.Regret != nil {
-		part.Regret = make([][]float64, j.Runs)
-		copy(part.Regret[stack.first:], curves.Regret)
+		part.Regret = slices.Concat(before, curves.Regret)
 	}
 	j.add(&part)
 	if !j.result.complete() {
@@ -374,7 +354,7 @@ func (j *job) play(stack runs) {
 		}
 	}
 	if j.played++; j.played == len(j.stacks) {
-		j.fail(j.look())
+		j.look()
 	}
 }
 

@@ -43,23 +43,27 @@ func (s Store) Load(e Experiment, n Entry) (*Result, error) {
 // Results returns all results under an experiment's name, of all scales and settings, in the order of
 // the file names. The error wraps [fs.ErrNotExist] when the experiment has no folder. Where some
 // files are refused, the results of the others are returned beside the joined errors.
-func (s Store) Results(experiment string) (results []*Result, err error) {
-	folder := filepath.Dir(s.path(&Result{Experiment: experiment}))
+func (s Store) Results(experiment string) ([]*Result, error) {
+	return s.loadAll(filepath.Dir(s.path(&Result{Experiment: experiment})), ".csv")
+}
+
+// loadAll returns the results, or the parts, in a folder, and errors as Results does.
+func (s Store) loadAll(folder, ext string) (all []*Result, err error) {
 	files, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	for _, file := range files {
-		if filepath.Ext(file.Name()) != ".csv" {
+		if filepath.Ext(file.Name()) != ext {
 			continue
 		}
 		if r, refused := s.load(filepath.Join(folder, file.Name())); refused == nil {
-			results = append(results, r)
+			all = append(all, r)
 		} else if !errors.Is(refused, fs.ErrNotExist) { // it was removed since the folder was read
 			err = errors.Join(err, refused)
 		}
 	}
-	return results, err
+	return all, err
 }
 
 // PartRuns are the runs in the folder of the parts of a result, by the names of its files.
@@ -120,9 +124,7 @@ func WriteFile(path string, text []byte) error {
 	temporary := filepath.Join(folder, "."+name+"-"+rand.Text())
 	var err error
 	for range 3 { // another process may have just removed the folder
-		if err = os.MkdirAll(filepath.Dir(path), 0o777); err == nil {
-			err = os.WriteFile(temporary, text, 0o666)
-		}
+		err = cmp.Or(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(temporary, text, 0o666))
 		if err == nil {
 			err = os.Rename(temporary, path)
 		}
