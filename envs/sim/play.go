@@ -22,15 +22,16 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 	actions := make([]int, env.Observe().Runs)
 	var expected, regret []float64 // [R, M], [R]
 	for step := 1; step <= steps; step++ {
+		at := func(err error) error { return fmt.Errorf("step %d: %w", step, err) }
 		if err := ctx.Err(); err != nil {
-			return &stepError{step, err}
+			return at(err)
 		}
 		obs := env.Observe()
 		for r := range actions {
 			actions[r] = -1 // a run that the policy leaves out is an error
 		}
 		if err := policy.Act(actions, obs); err != nil {
-			return &stepError{step, err}
+			return at(err)
 		}
 		oracle, ok := env.(envs.Oracle)
 		if ok { // it speaks of this step until Step is called
@@ -41,25 +42,25 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 		}
 		for r, a := range actions {
 			if n := obs.Size(r); a < 0 || a >= n {
-				return &stepError{step, &envs.RunError{Run: r, Err: fmt.Errorf("the policy chose action %d of %d candidates", a, n)}}
+				return at(&envs.RunError{Run: r, Err: fmt.Errorf("the policy chose action %d of %d candidates", a, n)})
 			} else if ok {
 				set := expected[r*obs.Candidates:][:n]
 				if regret[r] = slices.Max(set) - set[a]; regret[r]*0 != 0 {
-					return &stepError{step, &envs.RunError{Run: r, Err: fmt.Errorf("the expected rewards are %v", set)}}
+					return at(&envs.RunError{Run: r, Err: fmt.Errorf("the expected rewards are %v", set)})
 				}
 			}
 		}
 		out, err := env.Step(actions)
 		if err != nil {
-			return &stepError{step, err}
+			return at(err)
 		}
 		tr := envs.Transition{Observation: obs, Actions: actions, Outcome: out}
 		tr.Check(envs.Spec{Candidates: obs.Candidates, Dim: obs.Dim}, len(actions))
 		if err := tr.Finite(); err != nil {
-			return &stepError{step, err}
+			return at(err)
 		}
 		if err := policy.Update(tr); err != nil {
-			return &stepError{step, err}
+			return at(err)
 		}
 		if rec != nil {
 			rec(step, tr, regret)
@@ -86,15 +87,6 @@ func PlayRuns(ctx context.Context, problem envs.Problem, problemSeeds []uint64,
 	}
 	return Play(ctx, env, policy, steps, rec)
 }
-
-// stepError is an error of one step, 1 being the first.
-type stepError struct {
-	step int
-	err  error
-}
-
-func (e *stepError) Error() string { return fmt.Sprintf("step %d: %v", e.step, e.err) }
-func (e *stepError) Unwrap() error { return e.err }
 
 // Checkpoints returns the steps at which curves are kept, ascending; the last is
 // steps itself. They are 100 evenly spaced ones, for linear axes, and ones that

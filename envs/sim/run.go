@@ -362,19 +362,15 @@ func (j *job) play(stack runs) {
 // error, so that a broken policy stops its own entry alone.
 func (j *job) simulate(stack runs, steps int, curves *Curves, rec Recorder) (err error) {
 	defer func() {
-		where, step := fmt.Sprintf("runs %d to %d", stack.first, stack.first+stack.n-1), 0
+		where := fmt.Sprintf("runs %d to %d", stack.first, stack.first+stack.n-1)
 		if v := recover(); v != nil {
-			step, err = curves.step+1, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-		}
-		if at := (*stepError)(nil); errors.As(err, &at) {
-			step, err = at.step, at.err
+			err = fmt.Errorf("step %d: panic: %v\n%s", curves.step+1, v, debug.Stack())
 		}
 		if of := (*envs.RunError)(nil); errors.As(err, &of) {
-			where, err = fmt.Sprintf("run %d", stack.first+of.Run), of.Err
+			where, err = fmt.Sprintf("run %d", stack.first+of.Run), fmt.Errorf("step %d: %w", curves.step+1, of.Err)
 		}
 		if err != nil {
-			err = fmt.Errorf("sim: experiment %q, entry %q, %s, step %d: %w (setting: %s)",
-				j.Name, j.entry.Name, where, step, err, j.result.Algorithm)
+			err = fmt.Errorf("sim: experiment %q, entry %q, %s, %w (setting: %s)", j.Name, j.entry.Name, where, err, j.result.Algorithm)
 		}
 	}()
 	play := j.Player
