@@ -88,11 +88,9 @@ func (e *offering) next() {
 	for r := range obs.Runs {
 		n := 1 + e.sizes[r].IntN(min(m, all.Size(r)))
 		obs.Sizes[r] = int32(n)
-		for k := range n {
-			copy(obs.Context(r, k), all.Context(r, k))
-			if obs.Codes != nil {
-				obs.Codes.Items[r*m+k] = all.Codes.Items[r*all.Candidates+k]
-			}
+		copy(obs.Contexts[r*m*obs.Dim:], all.Contexts[r*all.Candidates*obs.Dim:][:n*obs.Dim])
+		if obs.Codes != nil {
+			copy(obs.Codes.Items[r*m:], all.Codes.Items[r*all.Candidates:][:n])
 		}
 	}
 	e.previous, e.now = e.now, obs

@@ -9,6 +9,7 @@
 package envtest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
@@ -113,16 +114,12 @@ var hashSeed = maphash.MakeSeed()
 func observed(obs envs.Observation) []uint64 {
 	sums := make([]uint64, obs.Runs)
 	for r := range sums {
-		var h maphash.Hash
-		h.SetSeed(hashSeed)
-		at, n := r*obs.Candidates, obs.Size(r)
-		for _, x := range obs.Contexts[at*obs.Dim : (at+n)*obs.Dim] {
-			maphash.WriteComparable(&h, x)
-		}
+		from, n := r*obs.Candidates*obs.Dim, obs.Size(r)*obs.Dim
+		seen := must(binary.Append(nil, binary.LittleEndian, obs.Contexts[from:from+n]))
 		if obs.Session != nil {
-			maphash.WriteComparable(&h, obs.Session[r])
+			seen = binary.LittleEndian.AppendUint32(seen, uint32(obs.Session[r]))
 		}
-		sums[r] = h.Sum64()
+		sums[r] = maphash.Bytes(hashSeed, seen)
 	}
 	return sums
 }
