@@ -90,19 +90,14 @@ func (p *Policy) Decide(candidates [][]float32) (Decision, error) {
 		return Decision{}, fmt.Errorf("online: %w", err)
 	}
 	d := Decision{rand.Text(), action[0], probabilities[action[0]]}
-	p.waiting.Decisions[d.ID] = decided{contexts, d.Index}
-	p.waiting.IDs = append(p.waiting.IDs, d.ID)
-	p.forget()
-	return d, nil
-}
-
-// forget drops the oldest decisions beyond the bound.
-func (p *Policy) forget() {
 	w := &p.waiting
-	for len(w.IDs) > p.pending {
+	w.Decisions[d.ID] = decided{contexts, d.Index}
+	w.IDs = append(w.IDs, d.ID)
+	for len(w.IDs) > p.pending { // after Load there may be many more
 		delete(w.Decisions, w.IDs[0])
 		w.IDs = w.IDs[1:]
 	}
+	return d, nil
 }
 
 // Reward learns the reward of a decision. It is an error when no decision of that ID waits: it has
@@ -168,6 +163,5 @@ func (p *Policy) Load(r io.Reader) error {
 		return err
 	}
 	p.waiting = s.Waiting
-	p.forget()
 	return nil
 }
