@@ -12,9 +12,8 @@ import (
 type Options struct {
 	Workers int // how many goroutines play; default: the CPUs that Go may use
 
-	// Stack is how many runs a worker steps together and keeps as one part;
-	// default: an even share of the runs a worker, at most 5. A process that is
-	// stopped loses the stacks that it has not finished.
+	// Stack is how many runs a worker steps together and keeps as one part; default: an even share of
+	// the runs a worker, at most 5.
 	Stack int
 
 	// Shard, 1 to Shards, is the share of the runs that this process plays, where the
