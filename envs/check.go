@@ -25,7 +25,6 @@ func Check(p Problem, algorithms ...Algorithm) (warnings []string, err error) {
 	warnings = CheckSteps(p.Spec(), func(yield func(Transition) bool) {
 		for range 100 {
 			tr := Transition{Observation: env.Observe(), Actions: actions}
-			tr.Observation.Check(p.Spec(), len(actions))
 			for r := range actions {
 				actions[r] = rng.IntN(tr.Size(r))
 			}
