@@ -108,7 +108,7 @@ func (p Bernoulli) law(seed uint64) Law {
 	return Law{
 		Offer: uniform(p.Candidates),
 		Reward: func(c []float32, rng *rand.Rand) float64 {
-			return Coin(clip(dot(w, c)+normal(p.ProbabilityNoise, rng)), rng)
+			return Coin(min(max(dot(w, c)+normal(p.ProbabilityNoise, rng), 0), 1), rng)
 		},
 		Expected: func(c []float32) float64 { return clippedMean(dot(w, c), p.ProbabilityNoise) },
 	}
@@ -220,17 +220,12 @@ func dot(w []float64, c []float32) float64 {
 // normal draws noise of a standard deviation; none where that is NoNoise.
 func normal(sd float64, rng *rand.Rand) float64 { return float64(max(sd, 0) * rng.NormFloat64()) }
 
-func clip(x float64) float64 { return min(max(x, 0), 1) }
-
-// clippedMean returns E[clip(X, 0, 1)] for X ~ N(mean, sd²), sd being 0 for
-// NoNoise: with the excess h(x) = E[(Z−x)⁺] = φ(x) − x·(1−Φ(x)) of a standard
+// clippedMean returns E[clip(X, 0, 1)] for X ~ N(mean, sd²), mean being in (0, 1) and
+// sd 0 for NoNoise: with the excess h(x) = E[(Z−x)⁺] = φ(x) − x·(1−Φ(x)) of a standard
 // normal Z, mean + sd·h(mean/sd) − sd·h((1−mean)/sd).
 func clippedMean(mean, sd float64) float64 {
-	switch sd = max(sd, 0); {
-	case 9*sd <= min(mean, 1-mean): // h(9) is below 1e-20 and lost beside the mean
+	if sd = max(sd, 0); 9*sd <= min(mean, 1-mean) { // h(9) is below 1e-20 and lost beside the mean
 		return mean
-	case sd == 0:
-		return clip(mean)
 	}
 	h := func(x float64) float64 {
 		return math.Exp(-x*x/2)/math.Sqrt(2*math.Pi) - x*math.Erfc(x/math.Sqrt2)/2
