@@ -2,20 +2,24 @@ package kkbox
 
 import (
 	"bytes"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/contextrec/contextrec/envs/sim"
 )
 
 // Unpacker reads the 7z archives in which Kaggle gives the files. The package envs/kkbox/sevenzip
 // has one; it is apart so that programs that do not read archives do not link it.
 type Unpacker interface {
-	// Unpack opens the file of a base name in an archive of size bytes, which
-	// stays open until the text is closed. Where the text is damaged, reading it
-	// gives an error, at its end at the latest.
-	Unpack(archive io.ReaderAt, size int64, name string) (text io.ReadCloser, err error)
+	// Unpack opens the file of a base name in an archive. Where the text is
+	// damaged, reading it gives an error, at its end at the latest.
+	Unpack(archive []byte, name string) (text io.ReadCloser, err error)
 }
 
 // place is the folder of the files, or one of its zip files.
@@ -46,30 +50,58 @@ func locate(places []place, name string) (*source, error) {
 	return nil, fmt.Errorf("%s: %w: looked for it as %s and %s.7z, in folders, and in %d zip files", name, fs.ErrNotExist, name, name, len(places)-1)
 }
 
-func (s *source) open(unpacker Unpacker, read func(text io.Reader) error) error {
-	file, err := s.Open(s.form)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
+// open opens the text of the file. An archive is unpacked from memory, for it may be in a zip file.
+func (s *source) open(unpacker Unpacker) (io.ReadCloser, error) {
 	if !strings.HasSuffix(s.form, ".7z") {
-		return read(file)
+		return s.Open(s.form)
 	}
 	if unpacker == nil {
-		return errors.New("is a 7z archive, and there is no Unpacker: use that of envs/kkbox/sevenzip, or unpack the file with 7-Zip")
+		return nil, errors.New("is a 7z archive, and there is no Unpacker: use that of envs/kkbox/sevenzip, or unpack the file with 7-Zip")
 	}
-	archive, anywhere := file.(io.ReaderAt)
-	if !anywhere { // it is in a zip file
-		all, err := io.ReadAll(file)
-		if err != nil {
-			return err
-		}
-		archive = bytes.NewReader(all)
-	}
-	unpacked, err := unpacker.Unpack(archive, s.info.Size(), s.name)
+	archive, err := fs.ReadFile(s, s.form)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer unpacked.Close()
-	return read(unpacked)
+	return unpacker.Unpack(archive, s.name)
+}
+
+// cacheFile is what Read leaves in the folder of the data. It may be removed at any time.
+const cacheFile = "contextrec.cache"
+
+type cache struct {
+	Key  string
+	Data *Dataset
+}
+
+// cacheKey differs where a file has another form, size or modification time, and
+// with the version of the reader.
+func cacheKey(sources []*source) string {
+	key := "contextrec kkbox 5\n"
+	for _, s := range sources {
+		if s != nil {
+			key += fmt.Sprintf("%q %d %d\n", s.path, s.info.Size(), s.info.ModTime().UnixNano())
+		}
+	}
+	return key
+}
+
+// loadCache returns nil where there is no whole cache of these files.
+func loadCache(folder, key string) *Dataset {
+	f, err := os.Open(filepath.Join(folder, cacheFile))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var kept cache
+	if gob.NewDecoder(f).Decode(&kept) != nil || kept.Key != key {
+		return nil
+	}
+	return kept.Data
+}
+
+// keepCache writes the cache in one go: no program reads half of one.
+func keepCache(folder, key string, data *Dataset) error {
+	var b bytes.Buffer
+	gob.NewEncoder(&b).Encode(cache{key, data}) // a buffer takes all that is written
+	return sim.WriteFile(filepath.Join(folder, cacheFile), b.Bytes())
 }

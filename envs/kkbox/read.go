@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -52,7 +51,7 @@ func Read(folder string, unpacker Unpacker) (*Dataset, error) {
 	for i, read := range []func(t *table) error{r.train, r.test, r.catalogue, r.extra} {
 		if sources[i] != nil {
 			if err := r.file(sources[i], unpacker, read); err != nil {
-				return nil, fmt.Errorf("kkbox: %s: %w", folder, err)
+				return nil, fmt.Errorf("kkbox: %s: %s: %w", folder, sources[i].path, err)
 			}
 		}
 	}
@@ -67,14 +66,15 @@ type reading struct {
 	songs map[string]int32 // indices by id
 }
 
-func (r *reading) file(s *source, u Unpacker, read func(t *table) error) error {
-	t := &table{}
-	err := s.open(u, func(text io.Reader) error {
-		t.text = bufio.NewReaderSize(text, 1<<16)
-		return read(t)
-	})
+func (r *reading) file(s *source, unpacker Unpacker, read func(t *table) error) error {
+	text, err := s.open(unpacker)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, err)
+		return err
+	}
+	defer text.Close()
+	t := &table{text: bufio.NewReaderSize(text, 1<<16)}
+	if err := read(t); err != nil {
+		return fmt.Errorf("line %d: %w", t.line, err)
 	}
 	note := func(n int, format string) {
 		if n > 0 {
@@ -89,7 +89,6 @@ func (r *reading) file(s *source, u Unpacker, read func(t *table) error) error {
 	}
 	note(t.empty, "warning: %d records without any value are left out")
 	note(t.ragged, "warning: %d records have another number of fields than the header")
-	note(t.stray, "warning: the quotes of %d records do not close, and are taken as they stand")
 	note(t.unreadable, "warning: %d values cannot be read and are taken as missing")
 	return nil
 }
@@ -120,15 +119,15 @@ func (r *reading) train(t *table) error {
 	d, users, types := r.data, map[string]int32{}, map[string]int32{"": 0}
 	sum := 0
 	err := t.each([]string{"msno", "song_id", "source_type", "target"}, func(v []string) error {
-		target, ok := integer(v[3])
+		target, ok := whole(v[3], 0, 1)
 		kind, usual := types[v[2]]
 		switch {
 		case v[0] == "" || v[1] == "":
-			return t.wrong("", fmt.Errorf("msno is %q and song_id is %q, want two ids", v[0], v[1]))
-		case !ok || target < 0 || target > 1:
-			return t.wrong("target", fmt.Errorf("is %.200q, want 0 or 1", v[3]))
+			return fmt.Errorf("msno is %q and song_id is %q, want two ids", v[0], v[1])
+		case !ok:
+			return fmt.Errorf("column target: is %.200q, want 0 or 1", v[3])
 		case !usual && len(types) > math.MaxUint8:
-			return t.wrong("source_type", fmt.Errorf("is %.200q, after 255 other values", v[2]))
+			return fmt.Errorf("column source_type: is %.200q, after 255 other values", v[2])
 		}
 		user := indexOf(v[0], users, &d.Users)
 		kind = indexOf(v[2], types, &d.Types)
@@ -168,9 +167,7 @@ func (r *reading) catalogue(t *table) error {
 		song := &r.data.Songs[at]
 		song.Listed = true
 		song.Length, song.Language = int32(t.number(v[0], 0, math.MaxInt32)), int16(t.number(v[1], math.MinInt16, math.MaxInt16))
-		for i, text := range []*string{&song.Genres, &song.Artist, &song.Composer, &song.Lyricist} {
-			*text = strings.Clone(v[2+i])
-		}
+		song.Genres, song.Artist, song.Composer, song.Lyricist = v[2], v[3], v[4], v[5]
 		return nil
 	})
 	delete(artists, "")
@@ -194,9 +191,9 @@ func (r *reading) extra(t *table) error {
 			return nil
 		}
 		song := &r.data.Songs[at]
-		song.Name = strings.Clone(v[1])
+		song.Name = v[1]
 		if _, _, _, ok := parseISRC(v[2]); ok {
-			song.ISRC = strings.Clone(v[2])
+			song.ISRC = v[2]
 		} else if v[2] != "" {
 			t.unreadable++
 		}
@@ -206,22 +203,20 @@ func (r *reading) extra(t *table) error {
 
 // number reads a whole number within bounds. One that is missing, or cannot be
 // read, which is counted, is 0.
-func (t *table) number(text string, least, most int64) int64 {
-	n, ok := integer(text)
-	if ok && n >= least && n <= most {
-		return n
-	}
-	if text != "" {
+func (t *table) number(text string, least, most float64) int64 {
+	n, ok := whole(text, least, most)
+	if !ok && text != "" {
 		t.unreadable++
 	}
-	return 0
+	return n
 }
 
-// integer reads a whole number, which may be written as a float is: 3.0, 2.4e5.
-func integer(text string) (int64, bool) {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, true
+// whole reads a whole number within bounds, which may be written as a float is: 3.0, 2.4e5. It is
+// 0 where it is not ok.
+func whole(text string, least, most float64) (n int64, ok bool) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || x != math.Trunc(x) || x < least || x > most {
+		return 0, false
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
+	return int64(x), true
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -167,8 +168,8 @@ func TestReadSongs(t *testing.T) {
 		"nothing quoted":        {`s1=,5,465,"",c,l,3.0` + "\n", listed(func(s *kkbox.Song) { s.Artist, s.ArtistSongs = "", 0 }), nil},
 		"quote within":          {`s1=,5,465,12" mix,c,l,3.0` + "\n", listed(func(s *kkbox.Song) { s.Artist = `12" mix` }), nil},
 		"quote in quotes":       {`s1=,5,465,"the "a" of b",c,l,3.0` + "\n", listed(func(s *kkbox.Song) { s.Artist = `the "a" of b` }), nil},
-		"quote that opens":      {`s1=,5,465,"a,c,l,3.0` + "\nx,1,,y,,,3.0\n", listed(func(s *kkbox.Song) { s.Artist = `"a` }), []string{"1 records do not close"}},
-		"one on another line":   {`s1=,5,465,"a,c,l,3.0` + "\n" + `x,1,,"y",,,3.0` + "\n", listed(func(s *kkbox.Song) { s.Artist = `"a` }), []string{"1 records do not close"}},
+		"quote that opens":      {`s1=,5,465,"a,c,l,3.0` + "\nx,1,,y,,,3.0\n", listed(func(s *kkbox.Song) { s.Artist = `"a` }), nil},
+		"one on another line":   {`s1=,5,465,"a,c,l,3.0` + "\n" + `x,1,,"y",,,3.0` + "\n", listed(func(s *kkbox.Song) { s.Artist = `"a` }), nil},
 		"line end in quotes":    {"s1=,5,465,\"a\nb\",c,l,3.0\nx,1,,y,,,3.0\n", listed(func(s *kkbox.Song) { s.Artist = "a\nb" }), nil},
 		"blanks are kept":       {"s1=,5,465, a　,c,l,3.0\n", listed(func(s *kkbox.Song) { s.Artist = " a　" }), nil},
 		"all missing":           {"s1=,,,,,,\n", listed(func(s *kkbox.Song) { *s = kkbox.Song{ID: s.ID, Listed: true, Name: s.Name, ISRC: s.ISRC, Rows: 2} }), nil},
@@ -182,7 +183,7 @@ func TestReadSongs(t *testing.T) {
 		"cut off in a letter":   {"s1=,5,465,a,c,l,3.0\nx,1,,a,b,c\xe6\x84", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
 		"cut off, two lines":    {"s1=,5,465,a,c,l,3.0\nx,1,,\"a\n", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
 		"cut off, many commas":  {"s1=,5,465,a,c,l,3.0\nx,1,,\"a, b, c, d, e", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
-		"cut off, second line":  {"s1=,5,465,a,c,l,3.0\nx,1,,\"a\nb", listed(func(*kkbox.Song) {}), []string{"line 3, is incomplete"}},
+		"cut off, second line":  {"s1=,5,465,a,c,l,3.0\nx,1,,\"a\nb", listed(func(*kkbox.Song) {}), []string{"line 4, is incomplete", "1 records have another"}},
 		"one before the last": {"s1=,5,465,\"a\nx,1,,y,,,3.0\n", listed(func(s *kkbox.Song) {
 			s.Artist, s.Composer, s.Lyricist, s.Language, s.ComposerSongs = "\"a", "", "", 0, 0
 		}), []string{"1 records have another"}},
@@ -208,10 +209,7 @@ func TestReadSongs(t *testing.T) {
 					notes = append(notes, note)
 				}
 			}
-			if name == "one before the last" {
-				notes = notes[:1] // and that its quotes do not close
-			}
-			if len(notes) != len(c.notes) || len(notes) > 0 && !strings.Contains(notes[0], c.notes[0]) {
+			if !slices.EqualFunc(notes, c.notes, strings.Contains) {
 				t.Errorf("notes are %q, want %q", notes, c.notes)
 			}
 		})
@@ -264,8 +262,8 @@ func TestReadRefuses(t *testing.T) {
 		many += fmt.Sprintf("ann=,%d,type %d,1\n", i, i)
 	}
 	for name, c := range map[string]struct{ file, text, says string }{
-		"empty file":      {"train.csv", "", "train.csv: line 1: is empty"},
-		"no rows":         {"train.csv", replaced(trainText, trainText[strings.Index(trainText, "\n")+1:], ""), "train.csv: has no rows"},
+		"empty file":      {"train.csv", "", "train.csv: line 1: column msno: is missing in the header, which is []"},
+		"no rows":         {"train.csv", replaced(trainText, trainText[strings.Index(trainText, "\n")+1:], ""), "train.csv: line 2: has no rows"},
 		"no header":       {"train.csv", strings.SplitAfterN(trainText, "\n", 2)[1], "line 1: column msno: is missing in the header"},
 		"missing column":  {"songs.csv", replaced(songsText, "lyricist", "writer"), "songs.csv: line 1: column lyricist: is missing"},
 		"test, no song":   {"test.csv", replaced(testText, "song_id", "song"), "test.csv: line 1: column song_id"},

@@ -3,9 +3,9 @@
 package sevenzip
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"hash"
 	"hash/crc32"
 	"io"
 	"path"
@@ -17,20 +17,17 @@ import (
 // Unpacker is the kkbox.Unpacker of 7z archives without a password.
 type Unpacker struct{}
 
-// Unpack opens the file of a base name in an archive of size bytes.
-func (Unpacker) Unpack(archive io.ReaderAt, size int64, name string) (text io.ReadCloser, err error) {
-	defer recovered(&err) // the library trusts some of what it reads
-	opened, err := lib.NewReader(archive, size)
+// Unpack opens the file of a base name in an archive.
+func (Unpacker) Unpack(archive []byte, name string) (text io.ReadCloser, err error) {
+	defer explain(&err)
+	opened, err := lib.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
-		return nil, damaged(err)
+		return nil, err
 	}
 	for _, f := range opened.File {
 		if path.Base(strings.ReplaceAll(f.Name, `\`, "/")) == name && !f.FileInfo().IsDir() {
 			r, err := f.Open()
-			if err != nil {
-				return nil, damaged(err)
-			}
-			return &unpacked{r, crc32.NewIEEE(), f.CRC32}, nil
+			return &unpacked{ReadCloser: r, want: f.CRC32}, err
 		}
 	}
 	return nil, fmt.Errorf("has no %s among its %d files", name, len(opened.File))
@@ -38,29 +35,26 @@ func (Unpacker) Unpack(archive io.ReaderAt, size int64, name string) (text io.Re
 
 type unpacked struct {
 	io.ReadCloser
-	sum  hash.Hash32
-	want uint32 // 0 where the archive has no checksum
+	sum, want uint32 // checksums; want is 0 where the archive has none
 }
 
 func (u *unpacked) Read(p []byte) (n int, err error) {
-	defer recovered(&err)
+	defer explain(&err)
 	n, err = u.ReadCloser.Read(p)
-	u.sum.Write(p[:n])
-	if err == io.EOF && u.want != 0 && u.want != u.sum.Sum32() {
+	u.sum = crc32.Update(u.sum, crc32.IEEETable, p[:n])
+	if err == io.EOF && u.want != 0 && u.want != u.sum {
 		err = errors.New("the checksum differs")
-	}
-	if err != nil && err != io.EOF {
-		err = damaged(err)
 	}
 	return n, err
 }
 
-func recovered(err *error) {
+// explain says what an error may come from. The library trusts some of what it reads: its panics
+// are errors.
+func explain(err *error) {
 	if broken := recover(); broken != nil {
-		*err = damaged(fmt.Errorf("%v", broken))
+		*err = fmt.Errorf("%v", broken)
 	}
-}
-
-func damaged(err error) error {
-	return fmt.Errorf("the archive has a password, is damaged or cut off, get it again: %w", err)
+	if *err != nil && *err != io.EOF {
+		*err = fmt.Errorf("the archive cannot be read, get it again if it is damaged or cut off, unpack it if it has a password: %w", *err)
+	}
 }

@@ -1,7 +1,6 @@
 package sevenzip_test
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,7 +23,7 @@ func FuzzUnpack(f *testing.F) {
 		f.Add(archive)
 	}
 	f.Fuzz(func(t *testing.T, archive []byte) {
-		text, err := sevenzip.Unpacker{}.Unpack(bytes.NewReader(archive), int64(len(archive)), "train.csv")
+		text, err := sevenzip.Unpacker{}.Unpack(archive, "train.csv")
 		if err != nil {
 			return
 		}
