@@ -2,11 +2,14 @@ package kkbox
 
 import (
 	_ "embed"
+	"hash/fnv"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // NumFields is how many features a song has: the paper's 94 (section 6.1).
@@ -40,20 +43,17 @@ var (
 )
 
 // Fields are the features of all songs of a data set. Nothing changes them once they are made.
-type Fields struct {
-	Values []float32 // [songs, NumFields], row-major
-}
+// They are [songs, NumFields], row-major.
+type Fields []float32
 
-// Song returns the features of a song, [NumFields]: a part of Values.
-func (f *Fields) Song(song int) []float32 {
-	return f.Values[song*NumFields : (song+1)*NumFields : (song+1)*NumFields]
-}
+// Song returns the features of a song, [NumFields]: a part of f.
+func (f Fields) Song(song int) []float32 { return f[song*NumFields:][:NumFields:NumFields] }
 
 // Encode makes the features of all songs. No target enters. Counts are
 // standardised over the rows of train.csv and test.csv. Some of them, columns 18
 // to 22 and 25, are known only after the whole period.
-func Encode(data *Dataset) *Fields {
-	f := &Fields{Values: make([]float32, len(data.Songs)*NumFields)}
+func Encode(data *Dataset) Fields {
+	f := make(Fields, len(data.Songs)*NumFields)
 	heard := map[string]int32{}
 	for i := range data.Songs {
 		for _, key := range countedBy(&data.Songs[i]) {
@@ -86,7 +86,7 @@ var missing = float32(math.NaN())
 
 // standardise brings a column to mean 0 and standard deviation 1 over the songs
 // that have it, each weighted by its rows, and writes 0 where it is missing.
-func (f *Fields) standardise(c int, songs []Song) {
+func (f Fields) standardise(c int, songs []Song) {
 	var n, mean, variance float64
 	each := func(do func(x *float32, rows float64)) {
 		for i := range songs {
@@ -193,4 +193,73 @@ func parseISRC(code string) (country, registrant string, year int, ok bool) {
 		year += 100
 	}
 	return code[:2], code[2:5], year, true
+}
+
+// names splits a field and brings each name to the form in which names are compared: lower case, no
+// outer blanks (U+3000 is one), inner ones single. Empty names are left out.
+func names(field, separators string) []string {
+	var all []string
+	for _, part := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		if name := strings.Join(strings.Fields(strings.ToLower(part)), " "); name != "" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func creatorNames(field string) []string { return names(field, `|/\;、，`) }
+
+func splitGenres(ids string) []string { return names(ids, "| ") }
+
+// creditSeparator is what stands between artists: | , & ; / and their kin, the
+// words feat and featuring, and the word x within. Another name in brackets, as
+// in "張信哲 (Jeff Chang)", is no other artist.
+var creditSeparator = regexp.MustCompile(`(?i)[|,&;/、，]|[\s(]feat(uring)?\b\.?|\sx\s`)
+
+func splitArtists(field string) []string {
+	return slices.DeleteFunc(creditSeparator.Split(field, -1), func(credit string) bool { return strings.TrimSpace(credit) == "" })
+}
+
+// artistNames returns the names in credits. What stands in brackets is another
+// name, since composers may be written in either way.
+func artistNames(credits []string) []string { return names(strings.Join(credits, "("), "()（）") }
+
+// share says whether two short lists have a name in common.
+func share(a, b []string) bool {
+	return slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
+}
+
+var (
+	featured = regexp.MustCompile(`(?i)[ (]feat|featuring`)
+	version  = regexp.MustCompile(`(?i)\b(remix|live|inst|instrumental|karaoke|cover|version)\b`)
+)
+
+// asciiShare returns the share of ASCII letters among the letters of a title,
+// 0.5 where it has no letter.
+func asciiShare(title string) float32 {
+	letters, ascii := 0, 0
+	for _, r := range title {
+		if unicode.IsLetter(r) {
+			letters++
+			if r < unicode.MaxASCII {
+				ascii++
+			}
+		}
+	}
+	if letters == 0 {
+		return 0.5
+	}
+	return float32(ascii) / float32(letters)
+}
+
+// hashNames adds ±1/sqrt(number of names) to a bucket for each name. Bucket and
+// sign come from the name's 64-bit FNV-1a hash: the remainder, and the top bit.
+func hashNames(buckets []float32, names []string) {
+	x := float32(1 / math.Sqrt(float64(len(names))))
+	for _, name := range names {
+		h := fnv.New64a()
+		h.Write([]byte(name))
+		sum := h.Sum64()
+		buckets[sum%uint64(len(buckets))] += x * (1 - 2*float32(sum>>63))
+	}
 }

@@ -176,14 +176,14 @@ func TestEncodeOneSong(t *testing.T) {
 	data.Songs = data.Songs[:1]
 	data.Song = []int32{0, 0, 0}
 	one := kkbox.Encode(data)
-	for i, x := range one.Values {
+	for i, x := range one {
 		if x-x != 0 || i >= 18 && i <= 25 && x != 0 {
 			t.Errorf("column %d of a single song is %v", i, x)
 		}
 	}
 	data.Target, data.Probability = []uint8{0, 1, 1}, []float32{.1, .9, .8}
-	for i, x := range kkbox.Encode(data).Values {
-		if x != one.Values[i] {
+	for i, x := range kkbox.Encode(data) {
+		if x != one[i] {
 			t.Errorf("column %d depends on the targets", i)
 		}
 	}

@@ -41,58 +41,50 @@ type MusicStateless struct {
 // visit, and Discount is 1. What is chosen changes later states and nothing else.
 type MusicState MusicStateless
 
-func (p MusicStateless) withDefaults() MusicStateless {
-	p.Source = p.Source.withDefaults()
-	p.Candidates = cmp.Or(p.Candidates, 10)
-	return p
-}
-
 func (p MusicStateless) Spec() envs.Spec {
-	return envs.Spec{Candidates: p.withDefaults().Candidates, Dim: NumFields}
+	return envs.Spec{Candidates: cmp.Or(p.Candidates, 10), Dim: NumFields}
 }
 
 // Spec has 379 features, of which 285 are the state.
 func (p MusicState) Spec() envs.Spec {
-	return envs.Spec{Candidates: MusicStateless(p).withDefaults().Candidates, Dim: stateDim + NumFields, State: stateDim}
+	return envs.Spec{Candidates: cmp.Or(p.Candidates, 10), Dim: stateDim + NumFields, State: stateDim}
 }
 
 // MarshalJSON fails when the data cannot be read, see Source.
 func (p MusicStateless) MarshalJSON() ([]byte, error) {
 	type plain MusicStateless
-	return json.Marshal(plain(p.withDefaults()))
+	p.Candidates = p.Spec().Candidates
+	return json.Marshal(plain(p))
 }
 
 func (p MusicState) MarshalJSON() ([]byte, error) { return MusicStateless(p).MarshalJSON() }
 
 // New reads or makes the data, which takes seconds at the first call, see Source.Open.
 func (p MusicStateless) New(seeds []uint64) (envs.Environment, error) {
-	return newMusic(p.withDefaults(), p.Spec(), seeds)
+	return newMusic(p.Source, p.Spec(), seeds)
 }
 
 func (p MusicState) New(seeds []uint64) (envs.Environment, error) {
-	return newMusic(MusicStateless(p).withDefaults(), p.Spec(), seeds)
+	return newMusic(p.Source, p.Spec(), seeds)
 }
 
-func newMusic(p MusicStateless, spec envs.Spec, seeds []uint64) (envs.Environment, error) {
+func newMusic(source Source, spec envs.Spec, seeds []uint64) (envs.Environment, error) {
 	runs := len(seeds)
 	if err := spec.Validate(seeds); err != nil {
-		return nil, fmt.Errorf("kkbox: a music problem with Candidates %d: %w", p.Candidates, err)
+		return nil, fmt.Errorf("kkbox: a music problem with Candidates %d: %w", spec.Candidates, err)
 	}
-	o, err := p.Source.open()
+	o, err := source.open()
 	if err != nil {
 		return nil, err
 	}
-	m := &music{
-		table: &songTable{data: o.data, fields: o.fields},
-		rows:  o.rows, reward: make([]float32, runs),
-	}
+	m := &music{table: &songTable{opened: o}, reward: make([]float32, runs)}
 	for user, rows := range o.rows {
 		if len(rows) >= spec.Candidates {
 			m.players = append(m.players, int32(user))
 		}
 	}
 	if len(m.players) == 0 {
-		return nil, fmt.Errorf("kkbox: Candidates is %d, and none of %d users has that many rows", p.Candidates, len(o.data.Users))
+		return nil, fmt.Errorf("kkbox: Candidates is %d, and none of %d users has that many rows", spec.Candidates, len(o.rows))
 	}
 	for _, seed := range seeds {
 		m.draws = append(m.draws, envs.NewRand(seed, "problem/contexts"))
@@ -102,7 +94,6 @@ func newMusic(p MusicStateless, spec envs.Spec, seeds []uint64) (envs.Environmen
 		m.discount = slices.Repeat([]float32{1}, runs)
 		m.last = slices.Repeat([][StateSongs]int32{{-1, -1, -1}}, runs*len(o.rows))
 	}
-	m.table.identity = fmt.Sprintf("kkbox %s, %d songs of state", o.identity, m.table.songs)
 	for i := range m.steps {
 		m.steps[i] = envs.Observation{
 			Runs: runs, Candidates: spec.Candidates, Dim: spec.Dim, Contexts: make([]float32, runs*spec.Candidates*spec.Dim),
@@ -121,7 +112,6 @@ func newMusic(p MusicStateless, spec envs.Spec, seeds []uint64) (envs.Environmen
 
 type music struct {
 	table   *songTable
-	rows    [][]int32    // of train.csv, by user
 	players []int32      // users who may come
 	draws   []*rand.Rand // [R]; who comes and what is on offer
 
@@ -145,7 +135,7 @@ func (m *music) Step(actions []int) (envs.Outcome, error) {
 		row := obs.Codes.Items[r*obs.Candidates+action]
 		m.reward[r] = float32(m.table.data.Target[row])
 		if m.last != nil {
-			last := &m.last[r*len(m.rows)+int(obs.Session[r])]
+			last := &m.last[r*len(m.table.rows)+int(obs.Session[r])]
 			copy(last[1:], last[:])
 			last[0] = row
 		}
@@ -159,7 +149,7 @@ func (m *music) offer() {
 	obs := m.Observe()
 	for r, rng := range m.draws {
 		user := m.players[rng.IntN(len(m.players))]
-		rows := m.rows[user]
+		rows := m.table.rows[user]
 		items := obs.Codes.Items[r*obs.Candidates:][:obs.Candidates]
 		for i := range items {
 			items[i] = rows[rng.IntN(len(rows))]
@@ -170,7 +160,7 @@ func (m *music) offer() {
 		state := obs.Codes.State[r*m.table.songs:][:m.table.songs]
 		if m.last != nil {
 			obs.Session[r] = user
-			copy(state, m.last[r*len(m.rows)+int(user)][:])
+			copy(state, m.last[r*len(m.table.rows)+int(user)][:])
 		}
 		for i, row := range items {
 			m.table.Expand(obs.Context(r, i), state, row)
@@ -191,16 +181,16 @@ func (m knownMusic) ExpectedRewards(dst []float64) {
 // songTable is the envs.Table of the music problems: codes are rows of train.csv, counted from 0. A
 // row stands for the song and for what the user made of it; in a state, -1 stands for no row.
 type songTable struct {
-	data     *Dataset
-	fields   *Fields
-	songs    int // of a state
-	identity string
+	opened
+	songs int // of a state
 }
 
-func (t *songTable) Identity() string { return t.identity }
+func (t *songTable) Identity() string {
+	return fmt.Sprintf("kkbox %s, %d songs of state", t.identity, t.songs)
+}
 
 // Items returns the features of all songs, and which song each code stands for.
-func (t *songTable) Items() (features []float32, songs []int32) { return t.fields.Values, t.data.Song }
+func (t *songTable) Items() (features []float32, songs []int32) { return t.fields, t.data.Song }
 
 func (t *songTable) of(row int32) []float32 { return t.fields.Song(int(t.data.Song[row])) }
 

@@ -28,7 +28,7 @@ var usual = sync.OnceValue(func() *Dataset {
 	return d
 })
 
-var encoded = sync.OnceValue(func() *Fields { return Encode(usual()) })
+var encoded = sync.OnceValue(func() Fields { return Encode(usual()) })
 
 // within fails the test unless low <= got <= high.
 func within(t *testing.T, what string, got, low, high float64) {
