@@ -3,6 +3,7 @@ package kkbox
 import (
 	_ "embed"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ var lawText string
 type field struct {
 	values      []string
 	share, mean []float64
-	by          [][]float64 // cumulative shares by language, or one for all
+	by          [][]float64 // shares of all values before one, and of all, by language or one for all
 }
 
 func readLaw() map[string]*field {
@@ -37,15 +38,12 @@ func readLaw() map[string]*field {
 		}
 		f := law[cells[0]]
 		if f == nil {
-			f = &field{by: make([][]float64, len(shares))}
+			f = &field{by: slices.Repeat([][]float64{{0}}, len(shares))}
 			law[cells[0]] = f
 		}
 		f.values, f.share, f.mean = append(f.values, cells[1]), append(f.share, numbers[2]), append(f.mean, numbers[3])
 		for l, x := range shares {
-			if n := len(f.by[l]); n > 0 {
-				x += f.by[l][n-1]
-			}
-			f.by[l] = append(f.by[l], x)
+			f.by[l] = append(f.by[l], f.by[l][len(f.by[l])-1]+x)
 		}
 	}
 	return law
@@ -54,8 +52,8 @@ func readLaw() map[string]*field {
 // draw is the level at a share q, 0 <= q < 1, of the shares in a language.
 func (f *field) draw(language uint8, q float64) uint8 {
 	shares := f.by[min(int(language), len(f.by)-1)]
-	x := q * shares[len(shares)-1]
-	return uint8(min(sort.Search(len(shares), func(i int) bool { return shares[i] > x }), len(shares)-1))
+	last := len(f.values) - 1
+	return uint8(sort.Search(last, func(i int) bool { return shares[i+1] > q*shares[last+1] }))
 }
 
 // knots are the values and the shares of a field, each by a function.

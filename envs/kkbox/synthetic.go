@@ -27,8 +27,9 @@ func Synthetic(users int, seed uint64) (*Dataset, error) {
 	if users < 1 || users > 200_000 {
 		return nil, fmt.Errorf("kkbox: Source.Users is %d, want 1 to 200000", users)
 	}
-	g := &generator{seed: seed, rng: envs.NewRand(seed, "kkbox/synthetic"), law: readLaw()}
-	g.drawArtists(max(1000, int(fullSongs*math.Pow(float64(users)/fullUsers, .7))))
+	songs := max(1000, int(fullSongs*math.Pow(float64(users)/fullUsers, .7)))
+	g := &generator{seed: seed, rng: envs.NewRand(seed, "kkbox/synthetic"), law: readLaw(), songs: make([]madeSong, songs)}
+	g.drawArtists()
 	g.drawSongs()
 	rates := g.drawRows(users)
 	slices.SortFunc(g.rows, func(a, b madeRow) int { return cmp.Compare(a.time, b.time) })
@@ -36,7 +37,7 @@ func Synthetic(users int, seed uint64) (*Dataset, error) {
 		g.rows[i].level[0] = uint8(i * len(g.law["time"].mean) / len(g.rows))
 	}
 	g.fit(rates)
-	return g.dataset(users), nil
+	return g.dataset(), nil
 }
 
 // Of the real train.csv and songs.csv.
@@ -81,7 +82,7 @@ type generator struct {
 	first   []int        // by language, the number of its first artist; and their number
 
 	byArtist []int32   // songs, those of an artist together
-	weight   []float64 // of them, cumulative
+	weight   []float64 // of all before a song in byArtist; and of all
 	from     []int     // by artist, the first of its songs in byArtist; and their number
 
 	rows []madeRow
@@ -92,6 +93,7 @@ type madeArtist struct {
 	place  [len(levelFields)]float64 // in the laws of the fields
 	effect float64
 	traits traits
+	songs  []int32
 }
 
 type madeSong struct {
@@ -119,11 +121,11 @@ func (g *generator) traits(spread float64) (t traits) {
 	return t
 }
 
-func (g *generator) drawArtists(songs int) {
+func (g *generator) drawArtists() {
 	const artistsBySong = .1
 	for l, share := range g.law["language"].share {
 		g.first = append(g.first, len(g.artists))
-		for i := range 2 + int(artistsBySong*share*float64(songs)) {
+		for i := range 2 + int(artistsBySong*share*float64(len(g.songs))) {
 			a := madeArtist{name: newName(alphabets[l], g.rng), effect: artistSpread * g.rng.NormFloat64(), traits: g.traits(artistMatch)}
 			for f := range a.place {
 				a.place[f] = g.rng.Float64()
@@ -137,13 +139,11 @@ func (g *generator) drawArtists(songs int) {
 		}
 	}
 	g.first = append(g.first, len(g.artists))
-	g.songs = make([]madeSong, songs)
 }
 
 func (g *generator) drawSongs() {
 	rng, weights := g.rng, make([]float64, len(g.songs))
 	ranks, rows := g.law["song rows"].knots(math.Log)
-	g.from = make([]int, len(g.artists)+1)
 	for i := range g.songs {
 		s := &g.songs[i]
 		l := g.law["language"].draw(0, rng.Float64())
@@ -178,22 +178,17 @@ func (g *generator) drawSongs() {
 		for shift, level := range []int{int(l), int(s.level[genre]), era} { // eight levels of each differ
 			s.traits[(level+shift)%4] += clusterMatch / math.Sqrt(3) * float64(1-level/4%2*2)
 		}
-		g.from[s.artist+1]++
+		artist.songs = append(artist.songs, int32(i))
 	}
-	for a := range g.artists {
-		g.from[a+1] += g.from[a]
+	g.weight = []float64{0}
+	for _, artist := range g.artists {
+		g.from = append(g.from, len(g.byArtist))
+		for _, song := range artist.songs {
+			g.weight = append(g.weight, g.weight[len(g.byArtist)]+weights[song])
+			g.byArtist = append(g.byArtist, song)
+		}
 	}
-	g.byArtist, g.weight = make([]int32, len(g.songs)), make([]float64, len(g.songs))
-	next := slices.Clone(g.from)
-	for i, s := range g.songs {
-		g.byArtist[next[s.artist]] = int32(i)
-		next[s.artist]++
-	}
-	sum := 0.
-	for at, song := range g.byArtist {
-		sum += weights[song]
-		g.weight[at] = sum
-	}
+	g.from = append(g.from, len(g.byArtist))
 }
 
 func (g *generator) value(f int, s *madeSong) string { return g.law[levelFields[f]].values[s.level[f]] }
@@ -204,12 +199,8 @@ func (g *generator) drawSong(artist, end int) int32 {
 	if from == to {
 		return int32(g.rng.IntN(len(g.songs)))
 	}
-	low := 0.
-	if from > 0 {
-		low = g.weight[from-1]
-	}
-	x := low + g.rng.Float64()*(g.weight[to-1]-low)
-	return g.byArtist[min(from+sort.SearchFloat64s(g.weight[from:to], x), to-1)]
+	x := g.weight[from] + g.rng.Float64()*(g.weight[to]-g.weight[from])
+	return g.byArtist[from+sort.SearchFloat64s(g.weight[from+1:to], x)]
 }
 
 // drawRows draws what each user hears, and where, and returns the users' rates: how often they
@@ -273,7 +264,7 @@ func (g *generator) drawRows(users int) []float64 {
 	return rates
 }
 
-func (g *generator) dataset(users int) *Dataset {
+func (g *generator) dataset() *Dataset {
 	d := &Dataset{Types: g.law["type"].values, Notes: []string{"the data is synthetic: the true probabilities are known"}}
 	artistSongs, composerSongs := map[string]int32{}, map[string]int32{}
 	for i := range g.songs { // what write draws first of a song
@@ -281,7 +272,7 @@ func (g *generator) dataset(users int) *Dataset {
 		composerSongs[firstOf(creatorNames(g.credits(composers, i, rand.New(rand.NewPCG(g.seed, uint64(i))))))]++
 	}
 	delete(composerSongs, "")
-	songOf, userOf := make([]int32, len(g.songs)), make([]int32, users) // from 1
+	songOf, users := make([]int32, len(g.songs)), map[string]int32{} // songs from 1
 	for _, row := range g.rows {
 		if songOf[row.song] == 0 {
 			song := g.write(int(row.song))
@@ -289,11 +280,7 @@ func (g *generator) dataset(users int) *Dataset {
 			d.Songs = append(d.Songs, song)
 			songOf[row.song] = int32(len(d.Songs))
 		}
-		if userOf[row.user] == 0 {
-			d.Users = append(d.Users, fmt.Sprint("user ", row.user))
-			userOf[row.user] = int32(len(d.Users))
-		}
-		d.User, d.Song = append(d.User, userOf[row.user]-1), append(d.Song, songOf[row.song]-1)
+		d.User, d.Song = append(d.User, indexOf(fmt.Sprint("user ", row.user), users, &d.Users)), append(d.Song, songOf[row.song]-1)
 		d.Songs[songOf[row.song]-1].Rows++
 		d.Type, d.Probability = append(d.Type, row.level[kind]), append(d.Probability, float32(row.probability))
 		d.Target = append(d.Target, uint8(flag(g.rng.Float64() < row.probability)))
