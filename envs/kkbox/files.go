@@ -22,27 +22,21 @@ type Unpacker interface {
 	Unpack(archive []byte, name string) (text io.ReadCloser, err error)
 }
 
-// place is the folder of the files, or one of its zip files.
-type place struct {
-	fs.FS
-	path string // for messages
-}
-
 // source is one of the files, in the form in which it is there.
 type source struct {
-	place
-	name, form string // train.csv, and the name of it in place
+	fs.FS
+	name, path string // train.csv, and the name of it in FS
 	info       fs.FileInfo
 }
 
-// locate finds a file as X.csv or X.csv.7z, at the top or in a folder.
-func locate(places []place, name string) (*source, error) {
+// locate finds a file as X.csv or X.csv.7z, at the top of a place or in a folder.
+func locate(places []fs.FS, name string) (*source, error) {
 	for _, p := range places {
 		for _, pattern := range []string{name, "*/" + name, name + ".7z", "*/" + name + ".7z"} {
-			forms, _ := fs.Glob(p, pattern)
-			for _, form := range forms {
-				if info, err := fs.Stat(p, form); err == nil && info.Mode().IsRegular() {
-					return &source{place{p, p.path + form}, name, form, info}, nil
+			paths, _ := fs.Glob(p, pattern)
+			for _, path := range paths {
+				if info, err := fs.Stat(p, path); err == nil && info.Mode().IsRegular() {
+					return &source{p, name, path, info}, nil
 				}
 			}
 		}
@@ -52,13 +46,13 @@ func locate(places []place, name string) (*source, error) {
 
 // open opens the text of the file. An archive is unpacked from memory, for it may be in a zip file.
 func (s *source) open(unpacker Unpacker) (io.ReadCloser, error) {
-	if !strings.HasSuffix(s.form, ".7z") {
-		return s.Open(s.form)
+	if !strings.HasSuffix(s.path, ".7z") {
+		return s.Open(s.path)
 	}
 	if unpacker == nil {
 		return nil, errors.New("is a 7z archive, and there is no Unpacker: use that of envs/kkbox/sevenzip, or unpack the file with 7-Zip")
 	}
-	archive, err := fs.ReadFile(s, s.form)
+	archive, err := fs.ReadFile(s, s.path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,20 +63,8 @@ func (s *source) open(unpacker Unpacker) (io.ReadCloser, error) {
 const cacheFile = "contextrec.cache"
 
 type cache struct {
-	Key  string
+	Key  string // differs where a file has another name, size or modification time
 	Data *Dataset
-}
-
-// cacheKey differs where a file has another form, size or modification time, and
-// with the version of the reader.
-func cacheKey(sources []*source) string {
-	key := "contextrec kkbox 5\n"
-	for _, s := range sources {
-		if s != nil {
-			key += fmt.Sprintf("%q %d %d\n", s.path, s.info.Size(), s.info.ModTime().UnixNano())
-		}
-	}
-	return key
 }
 
 // loadCache returns nil where there is no whole cache of these files.

@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 // whole is in the Notes. What was read is kept beside the files in contextrec.cache, and read from
 // there as long as no file has another name, size or modification time.
 func Read(folder string, unpacker Unpacker) (*Dataset, error) {
-	places := []place{{os.DirFS(folder), ""}}
+	places := []fs.FS{os.DirFS(folder)}
 	zips, _ := filepath.Glob(filepath.Join(folder, "*.zip"))
 	for _, path := range zips {
 		z, err := zip.OpenReader(path)
@@ -29,21 +30,19 @@ func Read(folder string, unpacker Unpacker) (*Dataset, error) {
 			return nil, fmt.Errorf("kkbox: %s: %w", path, err)
 		}
 		defer z.Close()
-		places = append(places, place{z, filepath.Base(path) + ": "})
+		places = append(places, z)
 	}
 	var sources []*source
-	var absent error
+	key := "contextrec kkbox 5" // of the cache; 5 is the version of the reader
 	for _, name := range []string{"train.csv", "test.csv", "songs.csv", "song_extra_info.csv"} {
 		s, err := locate(places, name)
-		if err != nil && name != "test.csv" {
-			absent = errors.Join(absent, err)
+		if err == nil {
+			key += fmt.Sprintf("\n%q %d %d", s.path, s.info.Size(), s.info.ModTime().UnixNano())
+		} else if name != "test.csv" {
+			return nil, fmt.Errorf("kkbox: %s: %w", folder, err)
 		}
 		sources = append(sources, s)
 	}
-	if absent != nil {
-		return nil, fmt.Errorf("kkbox: %s: %w", folder, absent)
-	}
-	key := cacheKey(sources)
 	if data := loadCache(folder, key); data != nil {
 		return data, nil
 	}
@@ -119,12 +118,12 @@ func (r *reading) train(t *table) error {
 	d, users, types := r.data, map[string]int32{}, map[string]int32{"": 0}
 	sum := 0
 	err := t.each([]string{"msno", "song_id", "source_type", "target"}, func(v []string) error {
-		target, ok := whole(v[3], 0, 1)
+		target := strings.TrimSuffix(v[3], ".0")
 		kind, usual := types[v[2]]
 		switch {
 		case v[0] == "" || v[1] == "":
 			return fmt.Errorf("msno is %q and song_id is %q, want two ids", v[0], v[1])
-		case !ok:
+		case target != "0" && target != "1":
 			return fmt.Errorf("column target: is %.200q, want 0 or 1", v[3])
 		case !usual && len(types) > math.MaxUint8:
 			return fmt.Errorf("column source_type: is %.200q, after 255 other values", v[2])
@@ -132,8 +131,8 @@ func (r *reading) train(t *table) error {
 		user := indexOf(v[0], users, &d.Users)
 		kind = indexOf(v[2], types, &d.Types)
 		d.User, d.Song = append(d.User, user), append(d.Song, r.song(v[1]))
-		d.Target, d.Type = append(d.Target, uint8(target)), append(d.Type, uint8(kind))
-		sum += int(target)
+		d.Target, d.Type = append(d.Target, target[0]-'0'), append(d.Type, uint8(kind))
+		sum += int(target[0] - '0')
 		return nil
 	})
 	if err == nil && t.rows == 0 {
@@ -201,22 +200,15 @@ func (r *reading) extra(t *table) error {
 	})
 }
 
-// number reads a whole number within bounds. One that is missing, or cannot be
-// read, which is counted, is 0.
+// number reads a whole number within bounds, which may be written as a float is: 3.0, 2.4e5. One
+// that is missing, or cannot be read, which is counted, is 0.
 func (t *table) number(text string, least, most float64) int64 {
-	n, ok := whole(text, least, most)
-	if !ok && text != "" {
+	x, err := strconv.ParseFloat(text, 64)
+	if err == nil && x == math.Trunc(x) && least <= x && x <= most {
+		return int64(x)
+	}
+	if text != "" {
 		t.unreadable++
 	}
-	return n
-}
-
-// whole reads a whole number within bounds, which may be written as a float is: 3.0, 2.4e5. It is
-// 0 where it is not ok.
-func whole(text string, least, most float64) (n int64, ok bool) {
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || x != math.Trunc(x) || x < least || x > most {
-		return 0, false
-	}
-	return int64(x), true
+	return 0
 }
