@@ -61,12 +61,9 @@ type Song struct {
 	ComposerSongs int32 // songs of the same first composer in songs.csv, 0 if it has no composer
 }
 
-// Source says which data a problem plays on: real files, or synthetic data. The
-// zero value is synthetic data of 3,000 users with seed 1.
-//
-// Its JSON form, which names results, holds what the data is and not where it lies: the settings of
-// synthetic data and the version of their law, or the size and a checksum of the real data. So the
-// real files must be there whenever it is written.
+// Source says which data a problem plays on: real files or, the default, synthetic data. Its JSON
+// form, which names results, holds what the data is and not where it lies: the settings and the
+// version of synthetic data, or the size and a checksum of the real files, which must be there.
 type Source struct {
 	Folder   string   // holds the real files, in any form that Read takes; "" is synthetic data
 	Unpacker Unpacker // reads files of Folder that are there as 7z archives, see Read
@@ -79,10 +76,7 @@ type Source struct {
 const syntheticVersion = 2
 
 func (s Source) withDefaults() Source {
-	if s.Folder == "" {
-		s.Users = cmp.Or(s.Users, 3_000)
-		s.Seed = cmp.Or(s.Seed, 1)
-	}
+	s.Users, s.Seed = cmp.Or(s.Users, 3_000), cmp.Or(s.Seed, 1)
 	return s
 }
 
@@ -96,8 +90,8 @@ func (s Source) Open() (*Dataset, error) {
 
 // MarshalJSON writes what the data is, see Source.
 func (s Source) MarshalJSON() ([]byte, error) {
-	s = s.withDefaults()
 	if s.Folder == "" {
+		s = s.withDefaults()
 		return json.Marshal(map[string]any{"Users": s.Users, "Seed": s.Seed, "Version": syntheticVersion})
 	}
 	o, err := s.open()

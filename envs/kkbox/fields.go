@@ -60,6 +60,7 @@ func Encode(data *Dataset) Fields {
 			heard[key] += data.Songs[i].Rows
 		}
 	}
+	delete(heard, "")
 	for i := range data.Songs {
 		encode(f.Song(i), &data.Songs[i], heard)
 	}
@@ -81,16 +82,13 @@ func countedBy(s *Song) (keys [5]string) {
 	return keys
 }
 
-// missing is the value of a count that a song does not have, until it is standardised.
-var missing = float32(math.NaN())
-
-// standardise brings a column to mean 0 and standard deviation 1 over the songs
-// that have it, each weighted by its rows, and writes 0 where it is missing.
+// standardise brings a column to mean 0 and standard deviation 1 over the songs that have it, each
+// weighted by its rows. The others have 0, and keep it.
 func (f Fields) standardise(c int, songs []Song) {
 	var n, mean, variance float64
 	each := func(do func(x *float32, rows float64)) {
 		for i := range songs {
-			if x := &f.Song(i)[c]; *x == *x {
+			if x := &f.Song(i)[c]; *x != 0 {
 				do(x, float64(songs[i].Rows))
 			}
 		}
@@ -103,15 +101,10 @@ func (f Fields) standardise(c int, songs []Song) {
 		deviation = 1
 	}
 	each(func(x *float32, _ float64) { *x = float32((float64(*x) - mean) / deviation) })
-	for i := range songs {
-		if x := &f.Song(i)[c]; *x != *x {
-			*x = 0
-		}
-	}
 }
 
-// encode writes the features of a song to x, [NumFields], which is 0. Counts are
-// missing or yet to be standardised.
+// encode writes the features of a song to x, [NumFields], which is 0. Counts are yet to be
+// standardised, and 0 only where the song does not have what is counted.
 func encode(x []float32, s *Song, heard map[string]int32) {
 	credits := splitArtists(s.Artist)
 	artists, composers, lyricists := artistNames(credits), creatorNames(s.Composer), creatorNames(s.Lyricist)
@@ -123,19 +116,19 @@ func encode(x []float32, s *Song, heard map[string]int32) {
 	}
 	x[1] = flag(!s.Listed)
 	x[2], x[3] = min(float32(len(ids))/3, 3), flag(len(ids) == 0)
-	x[4] = log1p(int32(len(credits)), true)
+	x[4] = log1p(int32(len(credits)))
 	x[5] = flag(featured.MatchString(s.Artist) || featured.MatchString(s.Name))
 	x[6] = flag(s.Artist == "Various Artists" || s.Artist == "Various")
-	x[7], x[8] = log1p(int32(len(composers)), true), flag(len(composers) == 0)
-	x[9], x[10] = log1p(int32(len(lyricists)), true), flag(len(lyricists) == 0)
+	x[7], x[8] = log1p(int32(len(composers))), flag(len(composers) == 0)
+	x[9], x[10] = log1p(int32(len(lyricists))), flag(len(lyricists) == 0)
 	x[11], x[12], x[13] = flag(share(artists, composers)), flag(share(artists, lyricists)), flag(share(composers, lyricists))
 	x[14] = flag(!hasISRC)
 	x[16], x[17] = asciiShare(s.Name), flag(version.MatchString(s.Name))
-	x[18] = log1p(s.Rows, true)
+	x[18] = log1p(s.Rows)
 	for i, key := range countedBy(s) {
-		x[[]int{19, 20, 21, 22, 25}[i]] = log1p(heard[key], key != "")
+		x[[]int{19, 20, 21, 22, 25}[i]] = log1p(heard[key])
 	}
-	x[23], x[24] = log1p(s.ArtistSongs, s.ArtistSongs > 0), log1p(s.ComposerSongs, s.ComposerSongs > 0)
+	x[23], x[24] = log1p(s.ArtistSongs), log1p(s.ComposerSongs)
 	x[firstLanguage+indexOrEnd(languages, s.Language)] = 1
 	for _, id := range ids {
 		x[firstGenre+indexOrEnd(genres, id)] = 1
@@ -161,12 +154,7 @@ func flag(yes bool) float32 {
 	return 0
 }
 
-func log1p(n int32, known bool) float32 {
-	if !known {
-		return missing
-	}
-	return float32(math.Log1p(float64(n)))
-}
+func log1p(n int32) float32 { return float32(math.Log1p(float64(n))) }
 
 // indexOrEnd is the index of x, or that of one more column for all others.
 func indexOrEnd[T comparable](all []T, x T) int {

@@ -1,6 +1,7 @@
 package kkbox
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/gob"
 	"errors"
@@ -20,6 +21,56 @@ type Unpacker interface {
 	// Unpack opens the file of a base name in an archive. Where the text is
 	// damaged, reading it gives an error, at its end at the latest.
 	Unpack(archive []byte, name string) (text io.ReadCloser, err error)
+}
+
+// Read reads the files of a folder: train.csv, songs.csv, song_extra_info.csv, and test.csv where it
+// is there, of which the counts of songs are used.
+//
+// Every file may be there as X.csv or as X.csv.7z, in the folder or in one within, and likewise in a
+// zip file, and is looked for in that order; 7z files take an Unpacker, which may be nil without
+// them. Columns are found by name. The folder may hold a part of the data: what differs from the
+// whole is in the Notes. What was read is kept beside the files in contextrec.cache, and read from
+// there as long as no file has another name, size or modification time.
+func Read(folder string, unpacker Unpacker) (*Dataset, error) {
+	places := []fs.FS{os.DirFS(folder)}
+	zips, _ := filepath.Glob(filepath.Join(folder, "*.zip"))
+	for _, path := range zips {
+		z, err := zip.OpenReader(path)
+		if err != nil {
+			return nil, fmt.Errorf("kkbox: %s: %w", path, err)
+		}
+		defer z.Close()
+		places = append(places, z)
+	}
+	var sources []*source
+	key := "contextrec kkbox 5" // of the cache; 5 is the version of the reader
+	for _, name := range []string{"train.csv", "test.csv", "songs.csv", "song_extra_info.csv"} {
+		s, err := locate(places, name)
+		if err == nil {
+			key += fmt.Sprintf("\n%q %d %d", s.path, s.info.Size(), s.info.ModTime().UnixNano())
+		} else if name != "test.csv" {
+			return nil, fmt.Errorf("kkbox: %s: %w", folder, err)
+		}
+		sources = append(sources, s)
+	}
+	kept := filepath.Join(folder, "contextrec.cache")
+	if data := loadCache(kept, key); data != nil {
+		return data, nil
+	}
+	r := &reading{data: &Dataset{Types: []string{""}}, songs: map[string]int32{}}
+	for i, read := range []func(t *table) error{r.train, r.test, r.catalogue, r.extra} {
+		if sources[i] != nil {
+			if err := r.file(sources[i], unpacker, read); err != nil {
+				return nil, fmt.Errorf("kkbox: %s: %s: %w", folder, sources[i].path, err)
+			}
+		}
+	}
+	var b bytes.Buffer // which takes all that is written
+	gob.NewEncoder(&b).Encode(cache{key, r.data})
+	if err := sim.WriteFile(kept, b.Bytes()); err != nil {
+		r.data.Notes = append(r.data.Notes, fmt.Sprintf("the data cannot be kept for the next time: %v", err))
+	}
+	return r.data, nil
 }
 
 // source is one of the files, in the form in which it is there.
@@ -59,31 +110,22 @@ func (s *source) open(unpacker Unpacker) (io.ReadCloser, error) {
 	return unpacker.Unpack(archive, s.name)
 }
 
-// cacheFile is what Read leaves in the folder of the data. It may be removed at any time.
-const cacheFile = "contextrec.cache"
-
+// cache is what Read leaves in the folder of the data. It may be removed at any time.
 type cache struct {
 	Key  string // differs where a file has another name, size or modification time
 	Data *Dataset
 }
 
 // loadCache returns nil where there is no whole cache of these files.
-func loadCache(folder, key string) *Dataset {
-	f, err := os.Open(filepath.Join(folder, cacheFile))
+func loadCache(file, key string) *Dataset {
+	f, err := os.Open(file)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	var kept cache
-	if gob.NewDecoder(f).Decode(&kept) != nil || kept.Key != key {
+	var c cache
+	if gob.NewDecoder(f).Decode(&c) != nil || c.Key != key {
 		return nil
 	}
-	return kept.Data
-}
-
-// keepCache writes the cache in one go: no program reads half of one.
-func keepCache(folder, key string, data *Dataset) error {
-	var b bytes.Buffer
-	gob.NewEncoder(&b).Encode(cache{key, data}) // a buffer takes all that is written
-	return sim.WriteFile(filepath.Join(folder, cacheFile), b.Bytes())
+	return c.Data
 }

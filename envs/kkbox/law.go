@@ -28,22 +28,18 @@ func readLaw() map[string]*field {
 	law := map[string]*field{}
 	for _, line := range strings.Split(strings.TrimSpace(lawText), "\n")[1:] {
 		cells := strings.Split(line, "\t")
-		var numbers []float64
-		for _, cell := range cells {
-			numbers = append(numbers, number(cell))
-		}
-		shares := numbers[2:3]
+		shares := cells[2:3]
 		if len(cells) > 4 {
-			shares = numbers[4:]
+			shares = cells[4:]
 		}
 		f := law[cells[0]]
 		if f == nil {
 			f = &field{by: slices.Repeat([][]float64{{0}}, len(shares))}
 			law[cells[0]] = f
 		}
-		f.values, f.share, f.mean = append(f.values, cells[1]), append(f.share, numbers[2]), append(f.mean, numbers[3])
-		for l, x := range shares {
-			f.by[l] = append(f.by[l], f.by[l][len(f.by[l])-1]+x)
+		f.values, f.share, f.mean = append(f.values, cells[1]), append(f.share, number(cells[2])), append(f.mean, number(cells[3]))
+		for l, cell := range shares {
+			f.by[l] = append(f.by[l], f.by[l][len(f.by[l])-1]+number(cell))
 		}
 	}
 	return law

@@ -77,7 +77,7 @@ func newMusic(source Source, spec envs.Spec, seeds []uint64) (envs.Environment, 
 	if err != nil {
 		return nil, err
 	}
-	m := &music{table: &songTable{opened: o}, reward: make([]float32, runs)}
+	m := &music{spec: spec, table: &songTable{opened: o}, reward: make([]float32, runs)}
 	for user, rows := range o.rows {
 		if len(rows) >= spec.Candidates {
 			m.players = append(m.players, int32(user))
@@ -94,15 +94,6 @@ func newMusic(source Source, spec envs.Spec, seeds []uint64) (envs.Environment, 
 		m.discount = slices.Repeat([]float32{1}, runs)
 		m.last = slices.Repeat([][StateSongs]int32{{-1, -1, -1}}, runs*len(o.rows))
 	}
-	for i := range m.steps {
-		m.steps[i] = envs.Observation{
-			Runs: runs, Candidates: spec.Candidates, Dim: spec.Dim, Contexts: make([]float32, runs*spec.Candidates*spec.Dim),
-			Codes: &envs.Codes{Items: make([]int32, runs*spec.Candidates), State: make([]int32, runs*m.table.songs), Table: m.table},
-		}
-		if spec.State > 0 {
-			m.steps[i].Session = make([]int32, runs)
-		}
-	}
 	m.offer()
 	if o.data.Probability != nil {
 		return knownMusic{m}, nil
@@ -111,6 +102,7 @@ func newMusic(source Source, spec envs.Spec, seeds []uint64) (envs.Environment, 
 }
 
 type music struct {
+	spec    envs.Spec
 	table   *songTable
 	players []int32      // users who may come
 	draws   []*rand.Rand // [R]; who comes and what is on offer
@@ -119,51 +111,53 @@ type music struct {
 	// latest first, -1 where there were fewer; nil without states.
 	last [][StateSongs]int32
 
-	// steps take turns, so that the observation that was decided on is still there when its outcome is.
-	steps   [2]envs.Observation
-	current int
-
-	reward, discount []float32 // [R]
+	now              envs.Observation // made anew at every step: its policy may still look at the one before
+	reward, discount []float32        // [R]
 }
 
-func (m *music) Observe() envs.Observation { return m.steps[m.current] }
+func (m *music) Observe() envs.Observation { return m.now }
 
 func (m *music) Step(actions []int) (envs.Outcome, error) {
-	obs := m.Observe()
-	envs.CheckActions(actions, obs)
+	envs.CheckActions(actions, m.now)
 	for r, action := range actions {
-		row := obs.Codes.Items[r*obs.Candidates+action]
+		row := m.now.Codes.Items[r*m.spec.Candidates+action]
 		m.reward[r] = float32(m.table.data.Target[row])
 		if m.last != nil {
-			last := &m.last[r*len(m.table.rows)+int(obs.Session[r])]
+			last := &m.last[r*len(m.table.rows)+int(m.now.Session[r])]
 			copy(last[1:], last[:])
 			last[0] = row
 		}
 	}
-	m.current = 1 - m.current
 	m.offer()
 	return envs.Outcome{Reward: m.reward, Discount: m.discount}, nil
 }
 
 func (m *music) offer() {
-	obs := m.Observe()
+	runs, songs := len(m.draws), m.table.songs
+	m.now = envs.Observation{
+		Runs: runs, Candidates: m.spec.Candidates, Dim: m.spec.Dim, Contexts: make([]float32, runs*m.spec.Candidates*m.spec.Dim),
+		Codes: &envs.Codes{Items: make([]int32, runs*m.spec.Candidates), State: make([]int32, runs*songs), Table: m.table},
+	}
+	if m.last != nil {
+		m.now.Session = make([]int32, runs)
+	}
 	for r, rng := range m.draws {
 		user := m.players[rng.IntN(len(m.players))]
 		rows := m.table.rows[user]
-		items := obs.Codes.Items[r*obs.Candidates:][:obs.Candidates]
+		items := m.now.Codes.Items[r*m.spec.Candidates:][:m.spec.Candidates]
 		for i := range items {
 			items[i] = rows[rng.IntN(len(rows))]
 			for slices.Contains(items[:i], items[i]) {
 				items[i] = rows[rng.IntN(len(rows))]
 			}
 		}
-		state := obs.Codes.State[r*m.table.songs:][:m.table.songs]
+		state := m.now.Codes.State[r*songs:][:songs]
 		if m.last != nil {
-			obs.Session[r] = user
+			m.now.Session[r] = user
 			copy(state, m.last[r*len(m.table.rows)+int(user)][:])
 		}
 		for i, row := range items {
-			m.table.Expand(obs.Context(r, i), state, row)
+			m.table.Expand(m.now.Context(r, i), state, row)
 		}
 	}
 }
@@ -171,7 +165,7 @@ func (m *music) offer() {
 type knownMusic struct{ *music }
 
 func (m knownMusic) ExpectedRewards(dst []float64) {
-	items := m.Observe().Codes.Items
+	items := m.now.Codes.Items
 	envs.CheckResults(len(dst), len(items))
 	for i, row := range items {
 		dst[i] = float64(m.table.data.Probability[row])

@@ -1,64 +1,13 @@
 package kkbox
 
 import (
-	"archive/zip"
 	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 )
-
-// Read reads the files of a folder: train.csv, songs.csv, song_extra_info.csv, and test.csv where it
-// is there, of which the counts of songs are used.
-//
-// Every file may be there as X.csv or as X.csv.7z, in the folder or in one within, and likewise in a
-// zip file, and is looked for in that order; 7z files take an Unpacker, which may be nil without
-// them. Columns are found by name. The folder may hold a part of the data: what differs from the
-// whole is in the Notes. What was read is kept beside the files in contextrec.cache, and read from
-// there as long as no file has another name, size or modification time.
-func Read(folder string, unpacker Unpacker) (*Dataset, error) {
-	places := []fs.FS{os.DirFS(folder)}
-	zips, _ := filepath.Glob(filepath.Join(folder, "*.zip"))
-	for _, path := range zips {
-		z, err := zip.OpenReader(path)
-		if err != nil {
-			return nil, fmt.Errorf("kkbox: %s: %w", path, err)
-		}
-		defer z.Close()
-		places = append(places, z)
-	}
-	var sources []*source
-	key := "contextrec kkbox 5" // of the cache; 5 is the version of the reader
-	for _, name := range []string{"train.csv", "test.csv", "songs.csv", "song_extra_info.csv"} {
-		s, err := locate(places, name)
-		if err == nil {
-			key += fmt.Sprintf("\n%q %d %d", s.path, s.info.Size(), s.info.ModTime().UnixNano())
-		} else if name != "test.csv" {
-			return nil, fmt.Errorf("kkbox: %s: %w", folder, err)
-		}
-		sources = append(sources, s)
-	}
-	if data := loadCache(folder, key); data != nil {
-		return data, nil
-	}
-	r := &reading{data: &Dataset{Types: []string{""}}, songs: map[string]int32{}}
-	for i, read := range []func(t *table) error{r.train, r.test, r.catalogue, r.extra} {
-		if sources[i] != nil {
-			if err := r.file(sources[i], unpacker, read); err != nil {
-				return nil, fmt.Errorf("kkbox: %s: %s: %w", folder, sources[i].path, err)
-			}
-		}
-	}
-	if err := keepCache(folder, key, r.data); err != nil {
-		r.data.Notes = append(r.data.Notes, fmt.Sprintf("the data cannot be kept for the next time: %v", err))
-	}
-	return r.data, nil
-}
 
 type reading struct {
 	data  *Dataset
@@ -119,17 +68,15 @@ func (r *reading) train(t *table) error {
 	sum := 0
 	err := t.each([]string{"msno", "song_id", "source_type", "target"}, func(v []string) error {
 		target := strings.TrimSuffix(v[3], ".0")
-		kind, usual := types[v[2]]
+		user, kind := indexOf(v[0], users, &d.Users), indexOf(v[2], types, &d.Types)
 		switch {
 		case v[0] == "" || v[1] == "":
 			return fmt.Errorf("msno is %q and song_id is %q, want two ids", v[0], v[1])
 		case target != "0" && target != "1":
 			return fmt.Errorf("column target: is %.200q, want 0 or 1", v[3])
-		case !usual && len(types) > math.MaxUint8:
+		case kind > math.MaxUint8:
 			return fmt.Errorf("column source_type: is %.200q, after 255 other values", v[2])
 		}
-		user := indexOf(v[0], users, &d.Users)
-		kind = indexOf(v[2], types, &d.Types)
 		d.User, d.Song = append(d.User, user), append(d.Song, r.song(v[1]))
 		d.Target, d.Type = append(d.Target, target[0]-'0'), append(d.Type, uint8(kind))
 		sum += int(target[0] - '0')

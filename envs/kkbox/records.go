@@ -11,9 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxAhead is how many bytes after its first line a record with line ends in quotes may have.
-const maxAhead = 1 << 12
-
 // table reads the records of a CSV file, line by line.
 type table struct {
 	text  *bufio.Reader
@@ -27,10 +24,9 @@ type table struct {
 	cutOff     bool // the last record is incomplete
 }
 
-// each calls f with the values of the columns of every record, found by their
-// names in the header: "" where a record is too short. It leaves out, and counts,
-// records without any value and a last one that is cut off: which is too short, or has
-// no line end and no last value, no closing quote or half a letter.
+// each calls f with the values of the columns of every record, found by their names in the header:
+// "" where a record is too short. Records without any value and a last one that is cut off are left
+// out, and counted.
 func (t *table) each(columns []string, f func(values []string) error) error {
 	if start, _ := t.text.Peek(3); string(start) == "\ufeff" { // a byte order mark
 		t.text.Discard(len(start))
@@ -50,7 +46,7 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 	t.width = len(header)
 	values := make([]string, len(columns))
 	for {
-		record, whole, err := t.next()
+		record, cut, err := t.next()
 		switch {
 		case err == io.EOF:
 			return nil
@@ -59,17 +55,15 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 		case strings.TrimSpace(strings.Join(record, "")) == "":
 			t.empty++
 			continue
-		case len(record) < t.width && t.ended(), !whole && record[len(record)-1] == "":
+		case cut:
 			t.cutOff = true
 			return nil
 		case len(record) != t.width:
 			t.ragged++
 		}
+		record = append(record, make([]string, max(0, t.width-len(record)))...) // if it is too short
 		for i, place := range places {
-			values[i] = ""
-			if place < len(record) {
-				values[i] = record[place]
-			}
+			values[i] = record[place]
 		}
 		t.rows++
 		if err := f(values); err != nil {
@@ -78,24 +72,17 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 	}
 }
 
-func (t *table) ended() bool {
-	_, err := t.text.Peek(1)
-	return err == io.EOF
-}
-
-// next reads a record, and says whether its line has an end.
-func (t *table) next() (record []string, whole bool, err error) {
+// next reads a record. It is cut off if it is the last one and too short, or if its line has no end
+// and it no last value, no closing quote or half a letter.
+func (t *table) next() (record []string, cut bool, err error) {
 	t.line++
 	line, err := t.text.ReadString('\n')
 	if err != nil && (err != io.EOF || line == "") {
 		return nil, false, err
 	}
-	whole = err == nil
-	if valid := utf8.ValidString(line); !valid && (whole || t.width == 0) {
+	open, valid := err == io.EOF, utf8.ValidString(line)
+	if !valid && (!open || t.width == 0) {
 		return nil, false, fmt.Errorf("%.200q is not UTF-8: convert it with iconv", line)
-	} else if !valid || !whole && strings.Count(line, `"`)%2 > 0 {
-		t.cutOff = true // within a letter, or in quotes
-		return nil, false, io.EOF
 	}
 	if strings.Contains(line, `"`) {
 		record = t.quoted(line)
@@ -103,7 +90,10 @@ func (t *table) next() (record []string, whole bool, err error) {
 	if record == nil {
 		record = strings.Split(strings.TrimRight(line, "\r\n"), ",")
 	}
-	return record, whole, nil
+	_, err = t.text.Peek(1)
+	cut = err == io.EOF && len(record) < t.width ||
+		open && (record[len(record)-1] == "" || strings.Count(line, `"`)%2 > 0 || !valid)
+	return record, cut, nil
 }
 
 // quoted reads the record of the header's width that begins with a line: the line alone, whatever
@@ -115,7 +105,7 @@ func (t *table) quoted(line string) []string {
 	if record, err := r.Read(); err == nil {
 		return record
 	}
-	ahead, _ := t.text.Peek(maxAhead)
+	ahead, _ := t.text.Peek(1 << 12)
 	ahead = ahead[:bytes.LastIndexByte(ahead, '\n')+1]
 	r = csv.NewReader(io.MultiReader(strings.NewReader(line), bytes.NewReader(ahead)))
 	r.FieldsPerRecord = t.width

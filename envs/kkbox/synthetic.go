@@ -280,7 +280,8 @@ func (g *generator) dataset() *Dataset {
 			d.Songs = append(d.Songs, song)
 			songOf[row.song] = int32(len(d.Songs))
 		}
-		d.User, d.Song = append(d.User, indexOf(fmt.Sprint("user ", row.user), users, &d.Users)), append(d.Song, songOf[row.song]-1)
+		d.User = append(d.User, indexOf(fmt.Sprint("user ", row.user), users, &d.Users))
+		d.Song = append(d.Song, songOf[row.song]-1)
 		d.Songs[songOf[row.song]-1].Rows++
 		d.Type, d.Probability = append(d.Type, row.level[kind]), append(d.Probability, float32(row.probability))
 		d.Target = append(d.Target, uint8(flag(g.rng.Float64() < row.probability)))

@@ -9,7 +9,6 @@ import (
 	"hash/crc32"
 	"io"
 	"path"
-	"strings"
 
 	lib "github.com/bodgit/sevenzip"
 )
@@ -25,7 +24,7 @@ func (Unpacker) Unpack(archive []byte, name string) (text io.ReadCloser, err err
 		return nil, err
 	}
 	for _, f := range opened.File {
-		if path.Base(strings.ReplaceAll(f.Name, `\`, "/")) == name && !f.FileInfo().IsDir() {
+		if path.Base(f.Name) == name && !f.FileInfo().IsDir() {
 			r, err := f.Open()
 			return &unpacked{ReadCloser: r, want: f.CRC32}, err
 		}
