@@ -24,19 +24,18 @@ type field struct {
 	by          [][]float64 // shares of all values before one, and of all, by language or one for all
 }
 
-func readLaw() map[string]*field {
-	law := map[string]*field{}
+func readLaw() (law []*field) {
+	last := ""
 	for _, line := range strings.Split(strings.TrimSpace(lawText), "\n")[1:] {
 		cells := strings.Split(line, "\t")
 		shares := cells[2:3]
 		if len(cells) > 4 {
 			shares = cells[4:]
 		}
-		f := law[cells[0]]
-		if f == nil {
-			f = &field{by: slices.Repeat([][]float64{{0}}, len(shares))}
-			law[cells[0]] = f
+		if cells[0] != last {
+			last, law = cells[0], append(law, &field{by: slices.Repeat([][]float64{{0}}, len(shares))})
 		}
+		f := law[len(law)-1]
 		f.values, f.share, f.mean = append(f.values, cells[1]), append(f.share, number(cells[2])), append(f.mean, number(cells[3]))
 		for l, cell := range shares {
 			f.by[l] = append(f.by[l], f.by[l][len(f.by[l])-1]+number(cell))
@@ -88,10 +87,10 @@ func (s *sums) step(mean float64) float64 {
 // apart from another, damped because fields overlap.
 func (g *generator) fit(rates []float64) {
 	userTerm := make([]float64, len(rates))
-	var terms [len(levelFields)][256]float64
+	var terms [levels][256]float64
 	for range 16 {
 		users, shift := make([]sums, len(rates)), 0.
-		var levels [len(levelFields)][256]sums
+		var byLevel [levels][256]sums
 		for i := range g.rows {
 			row := &g.rows[i]
 			x := row.base + userTerm[row.user]
@@ -102,16 +101,16 @@ func (g *generator) fit(rates []float64) {
 			users[row.user].add(row.probability)
 			shift += (row.probability - rowMean) / float64(len(g.rows))
 			for f, k := range row.level {
-				levels[f][k].add(row.probability)
+				byLevel[f][k].add(row.probability)
 			}
 		}
 		for u := range users {
 			userTerm[u] += users[u].step(rates[u])
 		}
-		for f, name := range levelFields {
-			for k, mean := range g.law[name].mean {
+		for f := range terms {
+			for k, mean := range g.law[f].mean {
 				if mean != 0 { // it is shifted, for the mean of all rows is the users' part
-					terms[f][k] = min(max(terms[f][k]+levels[f][k].step(mean+shift)/2, -3), 3)
+					terms[f][k] = min(max(terms[f][k]+byLevel[f][k].step(mean+shift)/2, -3), 3)
 				}
 			}
 		}

@@ -34,7 +34,7 @@ func Synthetic(users int, seed uint64) (*Dataset, error) {
 	rates := g.drawRows(users)
 	slices.SortFunc(g.rows, func(a, b madeRow) int { return cmp.Compare(a.time, b.time) })
 	for i := range g.rows {
-		g.rows[i].level[0] = uint8(i * len(g.law["time"].mean) / len(g.rows))
+		g.rows[i].level[period] = uint8(i * len(g.law[period].mean) / len(g.rows))
 	}
 	g.fit(rates)
 	return g.dataset(), nil
@@ -63,20 +63,19 @@ const (
 	sameArtist    = .20 // rows with a song of an artist whom the user heard before
 )
 
-// Fields with published means, levels of which a row has, and with which
-// probability a song has that of its artist.
-var (
-	levelFields = [...]string{"time", "type", "language", "country", "genre", "year", "genres", "composers", "lyricists"}
-	asArtist    = [...]float64{country: .85, genre: .75, year: .60, lyricists: 0}
-)
+// Fields of the law, in the order of law.tsv. A song or a row has a level of each of the first nine.
+const period, kind, language, country, genre, year, genreIDs, composers, lyricists, userRows, songRows = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
-const kind, language, country, genre, year, genreIDs, composers, lyricists = 1, 2, 3, 4, 5, 6, 7, 8
+const levels = lyricists + 1
+
+// asArtist is the probability with which a song has its artist's level of a field.
+var asArtist = [levels]float64{country: .85, genre: .75, year: .60}
 
 // generator is a set in the making. Songs go by rank of popularity.
 type generator struct {
 	seed    uint64
 	rng     *rand.Rand
-	law     map[string]*field
+	law     []*field
 	songs   []madeSong
 	artists []madeArtist // of a language together, the first of them various ones
 	first   []int        // by language, the number of its first artist; and their number
@@ -90,7 +89,7 @@ type generator struct {
 
 type madeArtist struct {
 	name   string
-	place  [len(levelFields)]float64 // in the laws of the fields
+	place  [levels]float64 // in the laws of the fields
 	effect float64
 	traits traits
 	songs  []int32
@@ -98,14 +97,14 @@ type madeArtist struct {
 
 type madeSong struct {
 	artist int
-	level  [len(levelFields)]uint8
+	level  [levels]uint8
 	effect float64
 	traits traits
 }
 
 type madeRow struct {
 	user, song  int32
-	level       [len(levelFields)]uint8
+	level       [levels]uint8
 	time        float64 // from 0 to 1
 	base        float64 // the normal terms of the logit
 	probability float64
@@ -123,7 +122,7 @@ func (g *generator) traits(spread float64) (t traits) {
 
 func (g *generator) drawArtists() {
 	const artistsBySong = .1
-	for l, share := range g.law["language"].share {
+	for l, share := range g.law[language].share {
 		g.first = append(g.first, len(g.artists))
 		for i := range 2 + int(artistsBySong*share*float64(len(g.songs))) {
 			a := madeArtist{name: newName(alphabets[l], g.rng), effect: artistSpread * g.rng.NormFloat64(), traits: g.traits(artistMatch)}
@@ -143,10 +142,10 @@ func (g *generator) drawArtists() {
 
 func (g *generator) drawSongs() {
 	rng, weights := g.rng, make([]float64, len(g.songs))
-	ranks, rows := g.law["song rows"].knots(math.Log)
+	ranks, rows := g.law[songRows].knots(math.Log)
 	for i := range g.songs {
 		s := &g.songs[i]
-		l := g.law["language"].draw(0, rng.Float64())
+		l := g.law[language].draw(0, rng.Float64())
 		// The sizes of artists go as 1/(k+20). Various artists have 1 of 25 songs.
 		known := float64(g.first[l+1]-g.first[l]-1) / 20
 		k := 1 + int(20*math.Pow(known+1, math.Pow(rng.Float64(), 1.4))-20)
@@ -156,12 +155,12 @@ func (g *generator) drawSongs() {
 		s.artist = g.first[l] + k
 		artist := &g.artists[s.artist]
 		s.level[language] = l
-		for f := country; f < len(levelFields); f++ {
+		for f := country; f < levels; f++ {
 			q := rng.Float64()
 			if k > 0 && rng.Float64() < asArtist[f] {
 				q = artist.place[f]
 			}
-			s.level[f] = g.law[levelFields[f]].draw(l, q)
+			s.level[f] = g.law[f].draw(l, q)
 		}
 		if g.value(country, s) == "" {
 			s.level[year] = 0 // the ISRC has both
@@ -191,7 +190,7 @@ func (g *generator) drawSongs() {
 	g.from = append(g.from, len(g.byArtist))
 }
 
-func (g *generator) value(f int, s *madeSong) string { return g.law[levelFields[f]].values[s.level[f]] }
+func (g *generator) value(f int, s *madeSong) string { return g.law[f].values[s.level[f]] }
 
 // drawSong draws a song of some artists by popularity, any song if they have none.
 func (g *generator) drawSong(artist, end int) int32 {
@@ -210,7 +209,7 @@ func (g *generator) drawSong(artist, end int) int32 {
 // together the usual one.
 func (g *generator) drawRows(users int) []float64 {
 	rng, rates := g.rng, make([]float64, users)
-	counts, below := g.law["user rows"].knots(func(x float64) float64 { return x })
+	counts, below := g.law[userRows].knots(func(x float64) float64 { return x })
 	heard := make([]int32, len(g.songs)) // the last user, from 1, who heard the song
 	for u, place := range rng.Perm(users) {
 		rows := math.Round(interpolate((float64(place)+.5)/float64(users), below, counts))
@@ -220,7 +219,7 @@ func (g *generator) drawRows(users int) []float64 {
 			rates[u] = sigmoid(-6 + 2*rng.NormFloat64())
 		}
 		taste, joined := g.traits(2), max(0, 4*rng.Float64()-3)
-		habits := make([]float64, len(g.law["type"].values))
+		habits := make([]float64, len(g.law[kind].values))
 		for k := range habits {
 			habits[k] = habitSpread * rng.NormFloat64()
 		}
@@ -234,7 +233,7 @@ func (g *generator) drawRows(users int) []float64 {
 				return &g.rows[from+rng.IntN(k)]
 			}
 			row := madeRow{user: int32(u), time: joined + (1-joined)*rng.Float64()}
-			l := g.law["language"].draw(0, rng.Float64())
+			l := g.law[language].draw(0, rng.Float64())
 			if r := earlier(); r != nil {
 				l = r.level[language]
 			}
@@ -250,7 +249,7 @@ func (g *generator) drawRows(users int) []float64 {
 			heard[row.song] = int32(u + 1)
 			s := &g.songs[row.song]
 			row.level = s.level
-			row.level[kind] = g.law["type"].draw(0, rng.Float64())
+			row.level[kind] = g.law[kind].draw(0, rng.Float64())
 			if r := earlier(); r != nil {
 				row.level[kind] = r.level[kind]
 			}
@@ -265,7 +264,7 @@ func (g *generator) drawRows(users int) []float64 {
 }
 
 func (g *generator) dataset() *Dataset {
-	d := &Dataset{Types: g.law["type"].values, Notes: []string{"the data is synthetic: the true probabilities are known"}}
+	d := &Dataset{Types: g.law[kind].values, Notes: []string{"the data is synthetic: the true probabilities are known"}}
 	artistSongs, composerSongs := map[string]int32{}, map[string]int32{}
 	for i := range g.songs { // what write draws first of a song
 		artistSongs[g.artists[g.songs[i].artist].name]++
@@ -312,7 +311,7 @@ func (g *generator) write(at int) Song {
 		Language: int16(number(g.value(language, s))), Length: int32(math.Exp(12.383 + .24*rng.NormFloat64())),
 	}
 	for n := number(g.value(genreIDs, s)); n > 1 && song.Genres != ""; n-- {
-		song.Genres += "|" + g.law["genre"].values[g.law["genre"].draw(l, rng.Float64())]
+		song.Genres += "|" + g.law[genre].values[g.law[genre].draw(l, rng.Float64())]
 	}
 	song.Name = newName(alphabets[l], rng)
 	song.Name += []string{" (Live)", " (feat. Ray)", "", "", "", "", "", "", "", ""}[rng.IntN(10)]
