@@ -27,8 +27,8 @@ func Synthetic(users int, seed uint64) (*Dataset, error) {
 	if users < 1 || users > 200_000 {
 		return nil, fmt.Errorf("kkbox: Source.Users is %d, want 1 to 200000", users)
 	}
-	songs := max(1000, int(fullSongs*math.Pow(float64(users)/fullUsers, .7)))
-	g := &generator{seed: seed, rng: envs.NewRand(seed, "kkbox/synthetic"), law: readLaw(), songs: make([]madeSong, songs)}
+	n := max(1000, int(fullSongs*math.Pow(float64(users)/fullUsers, .7)))
+	g := &generator{seed: seed, rng: envs.NewRand(seed, "kkbox/synthetic"), law: readLaw(), songs: make([]madeSong, n)}
 	g.drawArtists()
 	g.drawSongs()
 	rates := g.drawRows(users)
@@ -63,10 +63,9 @@ const (
 	sameArtist    = .20 // rows with a song of an artist whom the user heard before
 )
 
-// Fields of the law, in the order of law.tsv. A song or a row has a level of each of the first nine.
-const period, kind, language, country, genre, year, genreIDs, composers, lyricists, userRows, songRows = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-
-const levels = lyricists + 1
+// Fields of the law, in the order of law.tsv. A song or a row has a level of each of the first.
+const period, kind, language, country, genre, year, genreIDs, composers, lyricists, levels = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+const userRows, songRows = 9, 10
 
 // asArtist is the probability with which a song has its artist's level of a field.
 var asArtist = [levels]float64{country: .85, genre: .75, year: .60}
