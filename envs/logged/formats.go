@@ -3,7 +3,6 @@ package logged
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -29,10 +28,8 @@ func (t *table) candidates(rows []record) (Decision, error) {
 			return d, t.wrong(row, t.Chosen, "%q, want 1 for one candidate of a decision and 0 for the others", chosen)
 		case chosen == "1":
 			d.Chosen, d.Reward = i, t.float32(row, t.Reward)
-			if t.Uniform {
-				d.Propensity = 1 / float64(len(rows))
-			} else if t.Propensity != "" {
-				d.Propensity = t.number(row, t.Propensity, leastPropensity, 1, "a probability from 1e-6 to 1")
+			if t.Uniform || t.Propensity != "" {
+				d.Propensity = t.probability(row, t.Propensity, len(rows))
 			}
 			if t.SamplingWeight != "" {
 				d.SamplingWeight = t.number(row, t.SamplingWeight, leastSampling, mostSampling, "a number from 1e-9 to 1e9")
@@ -69,47 +66,43 @@ func (t *table) catalogue(folder string) (string, error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return folder, nil
 	}
-	t.what = "item of item_context.csv"
 	path, err := filepath.Abs(folder)
 	items, err2 := os.Open(filepath.Join(path, "item_context.csv"))
-	if err = errors.Join(err, err2); err == nil {
-		defer items.Close()
-		err = t.open(items)
+	if err := cmp.Or(err, err2); err != nil {
+		return "", err
 	}
-	for err == nil {
-		c, before := int32(t.log.Candidates), t.log.items
-		var row record
-		if row, err = t.next(); err != nil {
-			break
-		}
-		t.number(row, "item_id", float64(c), float64(c), fmt.Sprint("the next item, ", c))
-		for _, name := range t.header { // the item is a category, too
-			if name == "item_feature_0" {
-				t.log.items = append(t.log.items, value{c, t.at(name), t.float32(row, name)})
-			} else if strings.HasPrefix(name, "item_") {
-				t.log.items = append(t.log.items, value{c, t.at(name + "=" + t.field(row, name)), 1})
-			}
-		}
-		if t.log.Candidates++; t.err != nil {
-			t.log.Candidates, t.log.items, err, t.err = int(c), before, t.err, nil
-		}
-	}
-	if t.header == nil || !t.last(err) {
+	defer items.Close()
+	t.single, t.parse, t.what = true, (*table).item, "item of item_context.csv"
+	if err := t.read(items); err != nil {
 		return "", fmt.Errorf("item_context.csv: %w", err)
 	}
 	t.parse, t.what = (*table).shown, "decision"
 	return filepath.Join(path, filepath.Base(path)+".csv"), nil
 }
 
+// item adds an item to the catalogue. It is a category, too.
+func (t *table) item(rows []record) (none Decision, _ error) {
+	var values []value
+	row, c := rows[0], t.whole(rows[0], "item_id", t.log.Candidates, t.log.Candidates)
+	for _, name := range t.header {
+		if name == "item_feature_0" {
+			values = append(values, value{int32(c), t.at(name), t.float32(row, name)})
+		} else if strings.HasPrefix(name, "item_") {
+			values = append(values, value{int32(c), t.at(name + "=" + t.field(row, name)), 1})
+		}
+	}
+	if t.err == nil {
+		t.log.Candidates, t.log.items = c+1, append(t.log.items, values...)
+	}
+	return none, t.err
+}
+
 // shown reads a decision among the items of the catalogue.
 func (t *table) shown(rows []record) (Decision, error) {
 	row, items := rows[0], t.log.Candidates
 	d := Decision{ID: strings.Clone(row.fields[0]), size: items, Reward: t.float32(row, "click")}
-	if d.Propensity = 1 / float64(items); !t.Uniform {
-		d.Propensity = t.number(row, "propensity_score", leastPropensity, 1, "a probability from 1e-6 to 1")
-	}
-	d.Chosen = int(t.number(row, "item_id", 0, float64(items-1), "an item of item_context.csv"))
-	t.number(row, "item_id", float64(d.Chosen), float64(d.Chosen), "a whole number")
+	d.Propensity = t.probability(row, "propensity_score", items)
+	d.Chosen = t.whole(row, "item_id", 0, items-1)
 	for _, name := range t.header {
 		id, affinity := strings.CutPrefix(name, "user-item_affinity_")
 		if item, err := strconv.Atoi(id); affinity && err == nil && item < items {
@@ -123,46 +116,29 @@ func (t *table) shown(rows []record) (Decision, error) {
 	return d, t.err
 }
 
-// event makes a decision of a line of dsjson, Vowpal Wabbit's log; without candidates where it is not
-// one.
+// event makes a decision of a line of dsjson, Vowpal Wabbit's log, without candidates where it is not one.
 func (t *table) event(rows []record) (d Decision, _ error) {
-	var e map[string]any // a struct would take keys in any case
-	row := rows[0]
+	row := rows[0] // a struct would take keys in any case; pdrop is the share of such events that are not in the file
+	e := map[string]any{"EventId": fmt.Sprint("line ", row.line), "pdrop": 0.0}
 	if err := json.Unmarshal([]byte(row.fields[0]), &e); err != nil {
 		return d, fmt.Errorf("line %d: %w", row.line, err)
 	}
 	context, _ := e["c"].(map[string]any)
 	sets, _ := context["_multi"].([]any)
 	if len(sets) == 0 || e["_label_cost"] == nil || e["_skipLearn"] == true {
+		t.counts["events without candidates (_multi) or reward (_label_cost), or not to be learned, are left out"]++
 		return d, nil
 	}
-	number := func(key string, least, most float64) float64 {
-		x, ok := e[key].(float64)
-		if !(ok && x >= least && x <= most) {
-			t.wrong(row, key, "%#v is not a number from %.5g to %.5g", e[key], least, most)
+	t.column, row.fields = map[string]int{}, nil
+	for _, key := range []string{"EventId", "_label_cost", "_label_probability", "_labelIndex", "pdrop"} {
+		if e[key] != nil {
+			t.column[key], row.fields = len(row.fields), append(row.fields, fmt.Sprint(e[key]))
 		}
-		return x
 	}
-	if _, isNumber := e["EventId"].(float64); isNumber { // which may have more digits
-		raw := map[string]json.RawMessage{}
-		json.Unmarshal([]byte(row.fields[0]), &raw)
-		e["EventId"] = string(raw["EventId"])
-	}
-	d.ID, d.size = fmt.Sprint(cmp.Or(e["EventId"], any(fmt.Sprint("line ", row.line)))), len(sets)
-	d.Reward = t.short("_label_cost", 0-number("_label_cost", -math.MaxFloat32, math.MaxFloat32))
-	if d.Propensity = 1 / float64(d.size); !t.Uniform {
-		d.Propensity = number("_label_probability", leastPropensity, 1)
-	}
-	e["pdrop"] = cmp.Or(e["pdrop"], any(0.0)) // the share of such events that are not in the file
-	d.SamplingWeight = 1 / (1 - number("pdrop", 0, 1-1/mostSampling))
-	at, first := "_labelIndex", 0.0
-	if e[at] == nil {
-		at, first = "_label_Action", 1
-	}
-	chosen := number(at, first, first+float64(len(sets)-1)) - first
-	if d.Chosen = int(chosen); chosen != math.Trunc(chosen) {
-		t.wrong(row, at, "%v is not a whole number", e[at])
-	}
+	d = Decision{ID: t.field(row, "EventId"), size: len(sets), Reward: 0 - t.float32(row, "_label_cost")}
+	d.Propensity = t.probability(row, "_label_probability", d.size)
+	d.SamplingWeight = 1 / (1 - t.number(row, "pdrop", 0, 1-1/mostSampling, "a share from 0 to 1 - 1e-9"))
+	d.Chosen = t.whole(row, "_labelIndex", 0, d.size-1)
 	for c, set := range append([]any{context}, sets...) {
 		flatten("", set, func(name string, x float64) {
 			if !(math.Abs(x) <= math.MaxFloat32) {

@@ -35,8 +35,7 @@ func TestFormats(t *testing.T) {
 	const events = `{"_label_cost":-2,"_label_probability":0.75,"_label_Action":2,"_labelIndex":1,"EventId":"e1","a":[2,1],"p":[0.75,0.25],` +
 		`"c":{"User":{"id":"ann","_x":9},"_multi":[{"I":{"price":2.5}},{"I":{"price":0,"tags":["a",3]}}]}}` + "\n" +
 		`{"RewardValue":1,"EventId":"e1"}` + "\n\n" +
-		`{"_label_cost":0,"_label_probability":1,"_label_Action":1,"EventId":"e2","pdrop":0.5,"c":{"_multi":[{"I":{"new":true}}]}}` + "\n"
-	const long = `{"_label_cost":0,"_label_probability":1,"_labelIndex":0,"EventId":1234567890123456789,"c":{"_multi":[{"x":1}]}}` + "\n"
+		`{"_label_cost":0,"_label_probability":1,"_label_Action":1,"_labelIndex":0,"EventId":"e2","pdrop":0.5,"c":{"_multi":[{"I":{"new":true}}]}}` + "\n"
 	const items = ",item_id,item_feature_0,item_feature_1\n0,0,-0.5,x\n1,1,0.25,y\n"
 	const shown = ",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0,user-item_affinity_1\n" +
 		"7,2019-11-24,1,3,1,0.5,u,0.0,2.0\n8,2019-11-25,0,1,0,0.25,v,1.0,0.0\n"
@@ -62,16 +61,15 @@ func TestFormats(t *testing.T) {
 		{json(events), logged.Format{}, "[I.new=true I.price I.tags.0=a I.tags.1 User.id=ann] 2 [{e1  [0 2.5 0 0 1 0 0 1 3 1] 1 2 0.75 1} {e2  [1 0 0 0 0] 0 0 1 2}] [1 events without"},
 		{json(events + events[:50]), logged.Format{}, "[the last decision is left out: line 5: unexpected end of JSON input"},
 		{json(events + events[:50] + "\n\n \n"), logged.Format{}, "[the last decision is left out: line 5: invalid character"},
-		{json(long + strings.Replace(long, "789,", "790,", 1)), logged.Format{}, "{1234567890123456790  "},
-		{json(long + long), logged.Format{}, `"1234567890123456789" is also in line 1`},
 		{json(strings.ReplaceAll(events, "_label_probability", "p")), logged.Format{Uniform: true}, "1 2 0.5 1} {e2  [1 0 0 0 0] 0 0 1 2}]"},
 		{json(events[:50] + "\n" + events), logged.Format{}, "a.dsjson: line 1: invalid character"},
 		{json(events + events), logged.Format{}, `a.dsjson: line 5, column "EventId": "e1" is also in line 1`},
-		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, `a.dsjson: line 1, column "_label_probability": 0 is not`},
-		{json(strings.Replace(events, `Index":1`, `Index":2`, 1)), logged.Format{}, `a.dsjson: line 1, column "_labelIndex": 2 is not a number from 0 to 1`},
-		{json(strings.Replace(events, `-2`, `"-2"`, 1)), logged.Format{}, `"_label_cost": "-2" is not a number`},
-		{json(strings.Replace(events, `Index":1`, `Index":0.5`, 1)), logged.Format{}, `"_labelIndex": 0.5 is not a whole number`},
-		{json(strings.Replace(events, `"pdrop":0.5`, `"pdrop":1`, 1) + "{}\n"), logged.Format{}, `line 4, column "pdrop": 1 is not a number from 0 to`},
+		{json(strings.Replace(events, "0.75", "0", 1)), logged.Format{}, `a.dsjson: line 1, column "_label_probability": "0" is not a probability`},
+		{json(strings.Replace(events, `Index":1`, `Index":2`, 1)), logged.Format{}, `a.dsjson: line 1, column "_labelIndex": "2" is not a whole number from 0 to 1`},
+		{json(strings.Replace(events, `-2`, `"two"`, 1)), logged.Format{}, `"_label_cost": "two" is not a finite number`},
+		{json(strings.Replace(events, `"_labelIndex":1`, `"_label":1`, 1)), logged.Format{}, `line 1, column "_labelIndex": it is missing`},
+		{json(strings.Replace(events, `Index":1`, `Index":0.5`, 1)), logged.Format{}, `"_labelIndex": "0.5" is not a whole number`},
+		{json(strings.Replace(events, `"pdrop":0.5`, `"pdrop":1`, 1) + "{}\n"), logged.Format{}, `line 4, column "pdrop": "1" is not a share from 0 to`},
 		{json(strings.ReplaceAll(events, "EventId", "EventID")), logged.Format{}, "[{line 1  [0 2.5"},
 		{json(strings.Replace(events, "_label_cost", "_Label_Cost", 1)), logged.Format{}, "[2 events without"},
 		{json("\ufeff" + events), logged.Format{}, "[{e1  [0 2.5"},
@@ -89,9 +87,9 @@ func TestFormats(t *testing.T) {
 		{obd(items+"2,2\n3,3,0.5,z\n", shown), logged.Format{}, `item_context.csv: line 4 has 2 columns`},
 		{obd(items, strings.Replace(shown, "1,0.5,u", "1,0,u", 1)), logged.Format{Uniform: true}, "1 1 0.5 0} {8  [-0.5 1 0 1 0 1 0 1 0 1 0.25 0 1 0 1 1 0 0 0 1] 0 0 0.5 0}] []"},
 		{obd(items, shown+"9,2019-11-25,0,1,0,0.2"), logged.Format{}, `[the last decision is left out: line 4 has 6 columns`},
-		{obd(items, strings.Replace(shown, "24,1,3", "24,2,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "2" is not an item of item_context.csv`},
+		{obd(items, strings.Replace(shown, "24,1,3", "24,2,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "2" is not a whole number from 0 to 1`},
 		{obd(items, strings.Replace(shown, "24,1,3", "24,0.5,3", 1)), logged.Format{}, `shoes.csv: line 2, column "item_id": "0.5" is not a whole number`},
-		{obd(strings.Replace(items, "0,0,-", "0,1,-", 1), shown), logged.Format{}, `item_context.csv: line 2, column "item_id": "1" is not the next item, 0`},
+		{obd(strings.Replace(items, "0,0,-", "0,1,-", 1), shown), logged.Format{}, `item_context.csv: line 2, column "item_id": "1" is not a whole number from 0 to 0`},
 		{obd(strings.Replace(items, "item_id", "id", 1), shown), logged.Format{}, `column "item_id": it is missing`},
 		{obd(items, shown[:strings.Index(shown, "\n")+1]), logged.Format{}, "shoes.csv: there are no decisions"},
 	} {
@@ -159,7 +157,7 @@ func TestFileHasChanged(t *testing.T) {
 	_, marginal := log.Marginal(t.Context(), nil, 1)
 	_, estimated := log.EstimatePropensities(t.Context(), pgcr.Config{})
 	for i, err := range []error{trained, evaluated, fitted, marginal, estimated, errors.New(strings.Join(log.Check(), ""))} {
-		if !strings.Contains(fmt.Sprint(err), `": the file has changed since it was read: `) {
+		if !strings.Contains(fmt.Sprint(err), `": the file has changed since it was read`) {
 			t.Errorf("%d: the error is %v", i, err)
 		}
 	}

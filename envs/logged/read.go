@@ -2,7 +2,6 @@ package logged
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -49,7 +48,7 @@ func ReadFile(path string, f Format) (*Log, error) {
 		t.file, t.bytes, t.log.again = file, info.Size(), t.again // it is open as long as the log
 	}
 	if strings.HasSuffix(path, "json") {
-		t.lines, t.parse, t.Decision = true, (*table).event, "EventId"
+		t.lines, t.single, t.parse, t.Decision = true, true, (*table).event, "EventId"
 	}
 	return t.finish(path, t.read(file))
 }
@@ -70,6 +69,7 @@ type table struct {
 	Format
 	log      *Log
 	lines    bool        // the file is not CSV: records are lines
+	single   bool        // records are decisions or items, not candidates, and have columns that Format does not name
 	in       *csv.Reader // nil where they are
 	text     *bufio.Reader
 	header   []string
@@ -99,20 +99,8 @@ type record struct {
 	from, to int64
 }
 
-// read reads a CSV file.
+// read reads a file: what is before its records, and these.
 func (t *table) read(r io.Reader) error {
-	err := t.open(r)
-	if err == nil && !t.lines && t.log.items == nil {
-		err = t.findColumns()
-	}
-	if err == nil {
-		err = t.rows()
-	}
-	return err
-}
-
-// open reads what is before the decisions: the header.
-func (t *table) open(r io.Reader) error {
 	t.records(r)
 	t.column, t.header, t.skipped = map[string]int{}, nil, 0
 	start, _ := t.text.Peek(3)
@@ -124,18 +112,22 @@ func (t *table) open(r io.Reader) error {
 		t.text.Discard(len(s))
 		t.skipped = int64(len(s))
 	}
-	if t.lines {
-		return nil
+	if !t.lines {
+		header, err := t.next()
+		if err != nil {
+			return fmt.Errorf("the header: %w", err)
+		}
+		t.header = header.fields
+		for i, name := range t.header {
+			t.column[name] = i
+		}
 	}
-	header, err := t.next()
-	if err != nil {
-		return fmt.Errorf("the header: %w", err)
+	if !t.single {
+		if err := t.findColumns(); err != nil {
+			return err
+		}
 	}
-	t.header = header.fields
-	for i, name := range t.header {
-		t.column[name] = i
-	}
-	return nil
+	return t.rows()
 }
 
 func (t *table) records(r io.Reader) {
@@ -179,21 +171,21 @@ func (t *table) next() (record, error) {
 	}
 }
 
-// last warns that the last decision or item is left out, where an error is of that one.
-func (t *table) last(err error) bool {
+// last warns that the last decision or item is left out, where an error is of that one; else it returns the error.
+func (t *table) last(err error) error {
 	var open *csv.ParseError // a quote that has taken the lines below it is another fault
 	_, more := t.next()
 	t.text.UnreadByte()
 	end, _ := t.text.ReadByte()
-	if more != io.EOF || errors.As(err, &open) && open.StartLine < open.Line {
-		return false
-	}
-	if err != io.EOF {
+	switch {
+	case more != io.EOF || errors.As(err, &open) && open.StartLine < open.Line:
+		return err
+	case err != io.EOF:
 		t.log.warn("the last %s is left out: %v", t.what, err)
-	} else if t.in != nil && end != '\n' {
+	case t.in != nil && end != '\n':
 		t.log.warn("no newline is behind the last %s: if it was cut there, its last value is wrong", t.what)
 	}
-	return true
+	return nil
 }
 
 // wrong is the error of a value, of which the table keeps the first.
@@ -218,6 +210,22 @@ func (t *table) number(row record, column string, least, most float64, want stri
 		t.wrong(row, column, "%.200q is not %s", t.field(row, column), want)
 	}
 	return x
+}
+
+// probability is the propensity of a choice among some candidates.
+func (t *table) probability(row record, column string, candidates int) float64 {
+	if t.Uniform {
+		return 1 / float64(candidates)
+	}
+	return t.number(row, column, leastPropensity, 1, "a probability from 1e-6 to 1")
+}
+
+func (t *table) whole(row record, column string, least, most int) int {
+	i, err := strconv.Atoi(t.field(row, column))
+	if err != nil || i < least || i > most {
+		t.wrong(row, column, "%.200q is not a whole number from %d to %d", t.field(row, column), least, most)
+	}
+	return i
 }
 
 func (t *table) float32(row record, column string) float32 {
@@ -248,37 +256,43 @@ func (t *table) at(name string) int32 {
 	return i
 }
 
-// add adds a decision, which the file has from one byte to another.
-func (t *table) add(d Decision, from, to int64) {
-	t.log.Candidates = max(t.log.Candidates, t.log.size(d))
+// add adds the decision of some records, unless there is nothing in it to be learned.
+func (t *table) add(rows []record) error {
+	t.err = nil
+	d, err := t.parse(t, rows)
+	size, from := t.log.size(d), rows[0].from
+	if err != nil || size == 0 {
+		return err
+	}
+	if before := t.before[d.ID]; before > 0 {
+		return t.wrong(rows[0], t.Decision, "%q is also in line %d", d.ID, before)
+	}
+	t.before[d.ID], t.log.Candidates = rows[0].line, max(t.log.Candidates, size)
 	if n := len(t.log.Decisions); t.file != nil {
 		if n == cap(t.log.Decisions) && n > 1000 { // room for as many as such a file has, which append would overshoot
 			t.log.Decisions = slices.Grow(t.log.Decisions, int(1.02*float64(n)*float64(t.bytes-from)/float64(from))+1)
 		}
-		d.size, d.Contexts, d.values, d.from, d.to = t.log.size(d), nil, nil, from, to
+		d.size, d.Contexts, d.values, d.from, d.to = size, nil, nil, from, rows[len(rows)-1].to
 	}
 	t.log.Decisions = append(t.log.Decisions, d)
+	return nil
 }
 
 // again reads a decision once more.
 func (t *table) again(d Decision) Decision {
-	text, one, found := make([]byte, d.to-d.from), *t, d
+	one, rows := *t, []record(nil)
 	one.err, one.unchosen, one.counts, one.rounded = nil, true, map[string]int{}, map[string]int{}
-	_, err := t.file.ReadAt(text, d.from)
-	one.records(bytes.NewReader(text))
-	var rows []record
+	one.records(io.NewSectionReader(t.file, d.from, d.to-d.from))
 	for row, end := one.next(); end == nil; row, end = one.next() {
 		rows = append(rows, row)
 	}
-	if err != nil || len(rows) == 0 {
-		err = cmp.Or(err, io.ErrUnexpectedEOF)
-	} else if found, err = t.parse(&one, rows); err == nil && (t.log.size(found) != d.size || len(t.index) > len(t.log.Features)) {
-		err = errors.New("there is another decision")
+	if len(rows) > 0 {
+		found, err := one.parse(&one, rows)
+		if err == nil && t.log.size(found) == d.size && len(t.index) <= len(t.log.Features) {
+			return found
+		}
 	}
-	if err != nil {
-		panic(bad{fmt.Errorf("logged: decision %.200q: the file has changed since it was read: %w", d.ID, err)})
-	}
-	return found
+	panic(bad{fmt.Errorf("logged: decision %.200q: the file has changed since it was read", d.ID)})
 }
 
 // finish returns the log, or the error of the file of that name.
@@ -366,39 +380,25 @@ func (t *table) findColumns() error {
 	return nil
 }
 
-// rows reads the records below the header, decision by decision, but for those without candidates.
+// rows reads the records below the header, decision by decision.
 func (t *table) rows() error {
 	var rows []record // of the decision that is being read
-	for end, at := error(nil), t.column[t.Decision]; end == nil; {
-		var row record
-		row, end = t.next()
+	for at := t.column[t.Decision]; ; {
+		row, end := t.next()
 		// A record that was cut may belong to the decision before it.
-		same := t.in != nil && len(rows) > 0 && end != io.EOF && (len(row.fields) <= at+1 || row.fields[at] == rows[0].fields[at])
-		if len(rows) > 0 && (end != nil || !same) {
-			d, err := t.parse(t, rows)
-			none := err == nil && t.log.size(d) == 0
-			if before := t.before[d.ID]; err == nil && !none && before > 0 {
-				err = t.wrong(rows[0], t.Decision, "%q is also in line %d", d.ID, before)
-			}
-			switch {
-			case none:
-				t.counts["events without candidates (_multi) or reward (_label_cost), or not to be learned, are left out"]++
-			case err == nil && !same:
-				t.add(d, rows[0].from, rows[len(rows)-1].to)
-				t.before[d.ID] = rows[0].line
-			case err != nil && end == io.EOF:
-				end = err
-			case err != nil && !same:
+		same := !t.single && end != io.EOF && len(rows) > 0 && (len(row.fields) <= at+1 || row.fields[at] == rows[0].fields[at])
+		if len(rows) > 0 && !same {
+			err := t.add(rows)
+			if err != nil && end != io.EOF {
 				return err
 			}
-			rows = rows[:0]
+			rows, end = rows[:0], cmp.Or(err, end)
 		}
-		if end != nil && !t.last(end) {
-			return end
+		if end != nil {
+			return t.last(end)
 		}
 		rows = append(rows, row)
 	}
-	return nil
 }
 
 func (l *Log) warn(format string, args ...any) {

@@ -201,7 +201,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzEvents(f *testing.F) {
-	fuzz(f, "a.dsjson", `{"_label_cost":-2,"_label_probability":0.75,"_label_Action":2,"EventId":1,"pdrop":0.5,"c":{"u":"x","_multi":[{"p":2.5},{"p":{"q":[1e30,"a"]}}]}}`+"\n",
+	fuzz(f, "a.dsjson", `{"_label_cost":-2,"_label_probability":0.75,"_label_Action":2,"_labelIndex":1,"EventId":1,"pdrop":0.5,"c":{"u":"x","_multi":[{"p":2.5},{"p":{"q":[1e30,"a"]}}]}}`+"\n",
 		`{"_label_cost":1,"_label_probability":1,"_labelIndex":0,"c":{"_multi":[3]}}`+"\n\n{\"c\":")
 }
 
