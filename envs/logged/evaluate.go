@@ -2,7 +2,6 @@ package logged
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,8 +28,8 @@ func train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint
 	}
 	for i := range epochs * len(log.Decisions) {
 		d := log.Decisions[i%len(log.Decisions)]
-		if err := errors.Join(ctx.Err(), policy.Update(log.step(d, len(seeds)))); err != nil {
-			return nil, log.failed(ctx, "decision "+d.ID, err)
+		if err := log.explained(ctx, "decision "+d.ID, policy.Update(log.step(d, len(seeds)))); err != nil {
+			return nil, err
 		}
 	}
 	return policy, nil
@@ -54,9 +53,9 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (_ *E
 	}
 	e := &Evaluation{make([][]float64, len(log.Decisions)), make([]float64, len(log.Decisions)), nil, log.sample()}
 	for i, d := range log.Decisions {
-		p, err := log.probabilities(policy, runs, d)
-		if err := errors.Join(ctx.Err(), err); err != nil {
-			return nil, log.failed(ctx, "decision "+d.ID, err)
+		p, err := log.probabilities(ctx, policy, runs, d)
+		if err != nil {
+			return nil, err
 		}
 		chance := p[d.Chosen]
 		if log.sets > 0 {
@@ -73,7 +72,7 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (_ *E
 }
 
 // probabilities are those of a policy for the candidates of a decision, [m], in the mean over runs.
-func (l *Log) probabilities(policy envs.Policy, runs int, d Decision) ([]float64, error) {
+func (l *Log) probabilities(ctx context.Context, policy envs.Policy, runs int, d Decision) ([]float64, error) {
 	const draws = 100
 	obs, all, actions := l.step(d, runs).Observation, make([]float64, runs*l.Candidates), make([]int, runs)
 	probable, ok := policy.(envs.Probable)
@@ -98,5 +97,5 @@ func (l *Log) probabilities(policy envs.Policy, runs int, d Decision) ([]float64
 	if sum := floats.Sum(p); err == nil && !(math.Abs(sum-1) < 1e-3) {
 		err = fmt.Errorf("the policy's probabilities sum to %v", sum)
 	}
-	return p, err
+	return p, l.explained(ctx, "decision "+d.ID, err)
 }

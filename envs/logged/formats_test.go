@@ -75,7 +75,7 @@ func TestFormats(t *testing.T) {
 		{json("\ufeff" + events), logged.Format{}, "[{e1  [0 2.5"},
 		{json("\xff\xfe{\x00"), logged.Format{}, "a.dsjson: it is UTF-16, want UTF-8"},
 		{json("{}\n"), logged.Format{}, "a.dsjson: 1 events without"},
-		{json(`{"_label_cost":-1,"_label_probability":0.5,"_labelIndex":0,"EventId":"e","c":{"_multi":[{},{}]}}` + "\n"), logged.Format{}, "logged: a.dsjson: no decision has features"},
+		{json(`{"_label_cost":-1,"_label_probability":0.5,"_labelIndex":0,"EventId":"e","c":{"_multi":[{},{}]}}` + "\n"), logged.Format{}, "logged: a.dsjson: there are no decisions with features"},
 		{json(strings.Replace(events, "-2", "-16777217", 1)), logged.Format{}, `: "_label_cost" (1)`},
 		{csv("decision,chosen,reward,x\n1,1,1,9007199254740993\n1,0,,2\n"), logged.Format{}, `: "x" (1)`},
 		{csv(table[:strings.Index(table, "4")] + "1e308,0,blue\n"), byName, `"1e308" is not a number from 1e-9 to 1e9`},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -122,8 +121,8 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 					sets, gains = s.targets(sets, gains, train, i, sampling[i], q[i], base, rng)
 				}
 			}
-			if err := errors.Join(ctx.Err(), learner.Improve(train.observation(sets), gains, s.Likelihood)); err != nil {
-				return nil, log.failed(ctx, "learning", err)
+			if err := log.explained(ctx, "learning", learner.Improve(train.observation(sets), gains, s.Likelihood)); err != nil {
+				return nil, err
 			}
 		}
 		e, err := Evaluate(ctx, held, learner, len(seeds))
@@ -173,21 +172,22 @@ func (s Learning) targets(sets []Decision, gains []float32, log *Log, i int, sca
 
 // EstimatePropensities returns the log with the propensities of a policy, of one run, that has learned
 // to choose as the log does: with pgcr.Config{Hidden: []int{}} a conditional logit model. Diagnose warns of them.
-func (l *Log) EstimatePropensities(ctx context.Context, algorithm envs.Algorithm) (_ *Log, err error) {
-	defer caught(&err)
+func (l *Log) EstimatePropensities(ctx context.Context, algorithm envs.Algorithm) (*Log, error) {
 	choices, estimated := *l, *l
 	choices.Decisions, estimated.Decisions, estimated.estimated = slices.Clone(l.Decisions), slices.Clone(l.Decisions), true
 	for i := range choices.Decisions {
 		choices.Decisions[i].Reward, choices.Decisions[i].Propensity = 1, 1
 	}
 	policy, err := Learning{Likelihood: true, imitate: true}.Train(ctx, &choices, algorithm, []uint64{1})
-	for i := 0; i < len(l.Decisions) && err == nil; i++ {
-		var p []float64
-		if p, err = l.probabilities(policy, 1, l.Decisions[i]); err != nil {
-			err = l.failed(ctx, "decision "+l.Decisions[i].ID, err)
-		} else {
-			estimated.Decisions[i].Propensity = max(p[l.Decisions[i].Chosen], leastPropensity)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return &estimated, err
+	e, err := Evaluate(ctx, &choices, policy, 1)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range e.Probabilities {
+		estimated.Decisions[i].Propensity = max(p[l.Decisions[i].Chosen], leastPropensity)
+	}
+	return &estimated, nil
 }

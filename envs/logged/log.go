@@ -50,7 +50,7 @@ type value struct {
 }
 
 // Contexts are the features of the candidates of a decision, [m, D], row-major. It panics where a large file
-// has changed since it was read, or a product is infinite; functions with a context.Context return an error.
+// has changed since it was read; functions with a context.Context return an error.
 func (l *Log) Contexts(d Decision) []float32 {
 	all := l.uncrossed(d)
 	if l.pairs == nil {
@@ -60,23 +60,19 @@ func (l *Log) Contexts(d Decision) []float32 {
 	for x := range slices.Chunk(all, l.dim()) {
 		crossed = append(crossed, x...)
 		for _, p := range l.pairs {
-			product := x[p[0]] * x[p[1]]
-			if product*0 != 0 {
-				panic(bad{fmt.Errorf("logged: decision %.200q has %.100q = %v and %.100q = %v, whose product is %v", d.ID, l.Features[p[0]], x[p[0]], l.Features[p[1]], x[p[1]], product)})
-			}
-			crossed = append(crossed, product)
+			crossed = append(crossed, x[p[0]]*x[p[1]])
 		}
 	}
 	return crossed
 }
 
-// bad is an error in the data, with which Contexts panics, and which functions that defer caught return.
-type bad struct{ error }
+// changed is an error with which Contexts panics, and which functions that defer caught return.
+type changed struct{ error }
 
 func caught(err *error) {
 	x := recover()
-	if b, is := x.(bad); is {
-		*err = b
+	if c, is := x.(changed); is {
+		*err = c
 	} else if x != nil {
 		panic(x)
 	}
@@ -205,10 +201,10 @@ func (l *Log) check(propensities bool) error {
 	return nil
 }
 
-// failed is the error of a policy or model, with the extremes of the log, which are often the reason.
-func (l *Log) failed(ctx context.Context, where string, err error) error {
-	if ctx.Err() != nil {
-		return err
+// explained is an error of a policy or model with the extremes of the log, which are often the reason, or that of ctx.
+func (l *Log) explained(ctx context.Context, where string, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	feature, reward, propensity := float32(0), float32(0), 1.0
 	for _, d := range l.Decisions {

@@ -2,7 +2,6 @@ package logged
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -49,7 +48,6 @@ func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (_ *L
 		return &m, nil
 	}
 	for i := 0; i < len(m.Decisions) && logging != nil; i++ {
-		var err error
 		if m.Decisions[i].Propensity, err = m.chance(ctx, logging, 1, i); err != nil {
 			return nil, err
 		}
@@ -84,9 +82,9 @@ func (l *Log) chance(ctx context.Context, policy envs.Policy, runs, i int) (mean
 	rng := rand.New(rand.NewPCG(uint64(i), 0))
 	for range l.sets {
 		d := l.resampled(l.Decisions[i], rng)
-		p, err := l.probabilities(policy, runs, d)
-		if err := errors.Join(ctx.Err(), err); err != nil {
-			return 0, l.failed(ctx, "decision "+d.ID, err)
+		p, err := l.probabilities(ctx, policy, runs, d)
+		if err != nil {
+			return 0, err
 		}
 		mean += p[d.Chosen] / float64(l.sets)
 	}

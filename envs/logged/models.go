@@ -71,8 +71,7 @@ func Logistic(penalty float64) Model {
 
 // linear fits rewards in that range by Newton's method: law turns scores into means and their derivatives.
 func linear(penalty float64, least, most float32, law func(score float64) (mean, derivative float64)) Model {
-	return func(ctx context.Context, log *Log) (_ func(Decision) ([]float64, error), err error) {
-		defer caught(&err)
+	return func(ctx context.Context, log *Log) (func(Decision) ([]float64, error), error) {
 		dim := len(log.Features) + 1
 		row := func(context []float32) (row []float64) { // with a 1 for the intercept
 			for _, x := range context {
@@ -122,7 +121,7 @@ func linear(penalty float64, least, most float32, law func(score float64) (mean,
 				}, nil
 			}
 		}
-		return nil, log.failed(ctx, "the model cannot be fitted", errors.New("features are copies of each other or far too large, or the penalty is too small"))
+		return nil, log.explained(ctx, "the model cannot be fitted", errors.New("features are copies of each other or far too large, or the penalty is too small"))
 	}
 }
 

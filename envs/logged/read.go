@@ -292,7 +292,7 @@ func (t *table) again(d Decision) Decision {
 			return found
 		}
 	}
-	panic(bad{fmt.Errorf("logged: decision %.200q: the file has changed since it was read", d.ID)})
+	panic(changed{fmt.Errorf("logged: decision %.200q: the file has changed since it was read", d.ID)})
 }
 
 // finish returns the log, or the error of the file of that name.
@@ -305,18 +305,6 @@ func (t *table) finish(name string, err error) (*Log, error) {
 			columns[i] = fmt.Sprintf("%.100q (%d)", name, t.rounded[name])
 		}
 		t.log.warn("%d columns have numbers of more digits than float32 keeps, which are rounded: subtract an offset, scale them, or make them categories: %s", len(columns), strings.Join(columns[:min(5, len(columns))], ", "))
-	}
-	if err == nil && len(t.log.Decisions) == 0 {
-		err = errors.New(cmp.Or(strings.Join(t.log.Warnings, "; "), "there are no decisions"))
-	}
-	if err == nil && t.log.Features == nil && t.Hash == 0 && len(t.index) == 0 {
-		err = errors.New("no decision has features")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("logged: %s: %.1000w", filepath.Base(name), err)
-	}
-	if t.before = nil; t.file != nil {
-		t.log.warn("the file is large: features are read from it each time that they are wanted; a larger Format.Keep keeps them in memory")
 	}
 	if t.log.Features == nil { // in the order of their names
 		for k := range t.Hash {
@@ -332,6 +320,15 @@ func (t *table) finish(name string, err error) (*Log, error) {
 				d.values[i].feature = place[d.values[i].feature]
 			}
 		}
+	}
+	if err == nil && len(t.log.Decisions)*len(t.log.Features) == 0 {
+		err = errors.New(strings.Join(append(t.log.Warnings, "there are no decisions with features"), "; "))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("logged: %s: %.1000w", filepath.Base(name), err)
+	}
+	if t.before = nil; t.file != nil {
+		t.log.warn("the file is large: features are read from it each time that they are wanted; a larger Format.Keep keeps them in memory")
 	}
 	if t.log.Candidates*len(t.log.Features) <= 1<<24 { // a larger set takes too much memory
 		t.log.Warnings = append(t.log.Warnings, t.log.Check()...)
@@ -356,10 +353,7 @@ func (t *table) findColumns() error {
 	if f.Features == nil {
 		f.Features = slices.DeleteFunc(slices.Clone(t.header), func(name string) bool { return slices.Contains(used, name) })
 	}
-	if f.Uniform {
-		used = slices.DeleteFunc(used, func(name string) bool { return name == f.Propensity })
-		f.Propensity = ""
-	}
+	used = slices.DeleteFunc(used, func(name string) bool { return f.Uniform && name == f.Propensity }) // which is not read
 	used = append(used, f.Features...)
 	for i, name := range append(used, f.Categories...) {
 		at, category := slices.Index(t.header, name), i >= len(used)
@@ -372,9 +366,7 @@ func (t *table) findColumns() error {
 			return fmt.Errorf("column %q has two purposes or stands twice", name)
 		}
 	}
-	if len(f.Features) == 0 {
-		return fmt.Errorf("no column has features: they are %q", t.header)
-	} else if len(f.Categories) == 0 {
+	if len(f.Categories) == 0 {
 		t.log.Features = f.Features
 	}
 	return nil

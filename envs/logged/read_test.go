@@ -161,7 +161,7 @@ func TestReadErrors(t *testing.T) {
 		{head, logged.Format{User: "who"}, `there is no column "who"`},
 		{head, logged.Format{Features: []string{"a", "a"}}, `column "a" has two purposes or stands twice`},
 		{"decision,chosen,reward,a,a\n", logged.Format{}, `column "a" has two purposes or stands twice`},
-		{"decision,chosen,reward\n", logged.Format{}, `no column has features: they are ["decision" "chosen" "reward"]`},
+		{"decision,chosen,reward\n", logged.Format{}, "there are no decisions with features"},
 		{head + "1,u,1,1,0.5\n" + good, logged.Format{}, `line 2 has 5 columns, the header has 6: ["1" "u" "1" "1" "0.5"]`},
 		{head + good + "2,u,1,1,0.5,3,4\n", logged.Format{}, `line 4 has 7 columns`},
 		{head + "1,u\"v,1,1,0.5,3\n", logged.Format{}, `parse error on line 2, column 4: bare " in non-quoted`},
