@@ -117,13 +117,13 @@ func (l *Log) Spec() envs.Spec { return envs.Spec{Candidates: l.Candidates, Dim:
 func (l *Log) Check() (warnings []string) {
 	var err error
 	every := 1 + len(l.Decisions)*l.Candidates*len(l.Features)>>22
+	other := slices.IndexFunc(l.Decisions, func(d Decision) bool { return d.Reward != l.Decisions[0].Reward }) // it may be rare
 	warnings = envs.CheckSteps(l.Spec(), func(yield func(envs.Transition) bool) {
 		defer caught(&err)
-		other := slices.IndexFunc(l.Decisions, func(d Decision) bool { return d.Reward != l.Decisions[0].Reward })
-		if every > 1 && other > 0 && !yield(l.step(l.Decisions[other], 1)) { // it may be rare
-			return
-		}
-		for i := 0; i < len(l.Decisions) && yield(l.step(l.Decisions[i], 1)); i += every {
+		for i, d := range l.Decisions {
+			if (i%every == 0 || i == other) && !yield(l.step(d, 1)) {
+				return
+			}
 		}
 	}, l.Features...)
 	if err != nil {

@@ -45,7 +45,7 @@ func ReadFile(path string, f Format) (*Log, error) {
 	if info.Size() <= cmp.Or(f.Keep, 1<<30) {
 		defer file.Close()
 	} else {
-		t.file, t.bytes, t.log.again = file, info.Size(), t.again // it is open as long as the log
+		t.file, t.log.again = file, t.again // it is open as long as the log
 	}
 	if strings.HasSuffix(path, "json") {
 		t.lines, t.single, t.parse, t.Decision = true, true, (*table).event, "EventId"
@@ -81,7 +81,6 @@ type table struct {
 	parse    func(t *table, rows []record) (Decision, error)
 	unchosen bool        // a candidate that was not chosen has a reward
 	file     io.ReaderAt // from which features are read again; nil: they are kept
-	bytes    int64       // of the file
 	skipped  int64       // bytes before those that in reads; of lines, before the next
 	line     int         // that was read
 	what     string      // there is one of in a record or more
@@ -260,7 +259,7 @@ func (t *table) at(name string) int32 {
 func (t *table) add(rows []record) error {
 	t.err = nil
 	d, err := t.parse(t, rows)
-	size, from := t.log.size(d), rows[0].from
+	size := t.log.size(d)
 	if err != nil || size == 0 {
 		return err
 	}
@@ -268,11 +267,8 @@ func (t *table) add(rows []record) error {
 		return t.wrong(rows[0], t.Decision, "%q is also in line %d", d.ID, before)
 	}
 	t.before[d.ID], t.log.Candidates = rows[0].line, max(t.log.Candidates, size)
-	if n := len(t.log.Decisions); t.file != nil {
-		if n == cap(t.log.Decisions) && n > 1000 { // room for as many as such a file has, which append would overshoot
-			t.log.Decisions = slices.Grow(t.log.Decisions, int(1.02*float64(n)*float64(t.bytes-from)/float64(from))+1)
-		}
-		d.size, d.Contexts, d.values, d.from, d.to = size, nil, nil, from, rows[len(rows)-1].to
+	if t.file != nil {
+		d.size, d.Contexts, d.values, d.from, d.to = size, nil, nil, rows[0].from, rows[len(rows)-1].to
 	}
 	t.log.Decisions = append(t.log.Decisions, d)
 	return nil
