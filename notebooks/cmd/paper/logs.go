@@ -34,8 +34,10 @@ var learners = map[string]envs.Algorithm{
 
 // objectives are what train maximises in many passes; "pass" is one pass, as if the log's choices were
 // the algorithm's.
-var objectives = map[string]logged.Learning{
-	"pass": {}, "ips": {}, "clipped": {L: 10}, "snips": {Shift: true}, "dr": {Model: logged.Ridge(1)}, "dm": {Model: logged.Ridge(1), Direct: true}, "likelihood": {Likelihood: true},
+var objectives = map[string]func(context.Context, *logged.Log, envs.Algorithm, []uint64) (envs.Policy, error){
+	"pass": logged.Train, "ips": logged.Learning{}.Train, "clipped": logged.Learning{L: 10}.Train, "snips": logged.Learning{Shift: true}.Train,
+	"dr": logged.Learning{Model: logged.Ridge(1)}.Train, "dm": logged.Learning{Model: logged.Ridge(1), Direct: true}.Train,
+	"likelihood": logged.Learning{Likelihood: true}.Train,
 }
 
 // logCommands are evaluate and train.
@@ -44,8 +46,7 @@ func (p *program) logCommands() []*cobra.Command {
 	var crossed, estimate bool
 	command := func(use, short string, run func(ctx context.Context, log *logged.Log) error) *cobra.Command {
 		c := &cobra.Command{Use: use + " LOG", Short: short, Args: cobra.ExactArgs(1), Long: short + `.
-The features of a LOG above 1 GiB are read again each time that they are wanted. A decision among 10 candidates then takes
-up to 1.5 kB of memory, with GOGC=25 in the environment 1 kB: a file of 10 GB with 6 million decisions 9 or 6 GB.`}
+The features of a LOG above 1 GiB are read again each time that they are wanted; go doc ./envs/logged says what memory it takes.`}
 		c.Flags().StringVar(&columns, "columns", "{}", `what the columns of a CSV file are, as JSON of logged.Format: {"Reward":"click","Categories":["colour"]}`)
 		c.Flags().BoolVar(&crossed, "crossed", false, "add products of the users' features and the items'")
 		c.Flags().BoolVar(&estimate, "estimate-propensities", false, "of a log that has none, from its choices")
@@ -82,14 +83,9 @@ up to 1.5 kB of memory, with GOGC=25 in the environment 1 kB: a file of 10 GB wi
 		return err
 	})
 	train := command("train", "Learn a policy from the first half of a log, save it, and estimate from the second half what it would earn", func(ctx context.Context, log *logged.Log) error {
-		learner, known := learners[algorithm]
-		learning, known2 := objectives[objective]
-		if !known || !known2 {
+		learner, learn := learners[algorithm], objectives[objective]
+		if learner == nil || learn == nil {
 			return fmt.Errorf("-algorithm is %q and -objective %q: %s train -h names them", algorithm, objective, self)
-		}
-		learn := learning.Train
-		if objective == "pass" {
-			learn = logged.Train
 		}
 		first, rest := log.Split(0.5)
 		policy, err := learn(ctx, first, learner, []uint64{1})
@@ -99,11 +95,7 @@ up to 1.5 kB of memory, with GOGC=25 in the environment 1 kB: a file of 10 GB wi
 		var saved bytes.Buffer
 		err = errors.Join(policy.(envs.Saver).Save(&saved), sim.WriteFile(file, saved.Bytes()), sim.WriteFile(file+".features", []byte(strings.Join(log.Features, "\n"))), p.estimate(ctx, "train", rest, policy, 1))
 		if err == nil {
-			next := fmt.Sprintf("evaluate ANOTHER-LOG -policy %q -crossed=%t -estimate-propensities=%t", file, crossed, estimate)
-			if columns != "{}" {
-				next += fmt.Sprintf(" -columns '%s'", columns)
-			}
-			p.next(next)
+			p.next(fmt.Sprintf("evaluate ANOTHER-LOG -policy %q -crossed=%t -estimate-propensities=%t -columns '%s'", file, crossed, estimate, columns))
 		}
 		return err
 	})
