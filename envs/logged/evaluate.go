@@ -17,8 +17,7 @@ func Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint
 	return train(ctx, log, algorithm, seeds, 1)
 }
 
-func train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64, epochs int) (_ envs.Policy, err error) {
-	defer caught(&err)
+func train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64, epochs int) (envs.Policy, error) {
 	if err := log.check(false); err != nil {
 		return nil, err
 	}
@@ -46,8 +45,7 @@ type Evaluation struct {
 // Evaluate asks a policy how probably it would choose each candidate of every decision. It does not
 // learn. Of several runs, one picked at random for every decision is evaluated. Where the policy is not
 // envs.Probable, probabilities are shares of 100 draws a run. Without propensities DM is left, without interval.
-func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (_ *Evaluation, err error) {
-	defer caught(&err)
+func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Evaluation, error) {
 	if err := log.check(slices.ContainsFunc(log.Decisions, func(d Decision) bool { return d.Propensity != 0 })); err != nil {
 		return nil, err
 	}

@@ -67,8 +67,7 @@ func (g greedy) Act(dst []int, obs envs.Observation) error {
 
 // Train makes a policy of one run a seed and trains it until the epoch with the best estimate, in the
 // mean over runs, on the held-out decisions. Without a Model that estimate has Ridge(1).
-func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (_ envs.Policy, err error) {
-	defer caught(&err)
+func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm, seeds []uint64) (envs.Policy, error) {
 	if !(s.L >= 0 && s.HoldOut >= 0 && s.HoldOut < 1) || s.Epochs < 0 || s.Batch < 0 {
 		return nil, fmt.Errorf("logged: Learning has L %v, HoldOut %v, Epochs %d and Batch %d, want no negative number, and HoldOut below 1", s.L, s.HoldOut, s.Epochs, s.Batch)
 	}

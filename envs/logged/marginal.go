@@ -24,7 +24,6 @@ import (
 // decisions offer the same items that is false: the log keeps its weights, and a warning says so.
 // Intervals of IPW held the truth in .98 of 300 logs (go test -run Marginal -v ./envs/logged).
 func (l *Log) Marginal(ctx context.Context, logging envs.Policy, sets int) (_ *Log, err error) {
-	defer caught(&err)
 	if err := l.check(true); err != nil {
 		return nil, err
 	}

@@ -17,8 +17,7 @@ type Model func(ctx context.Context, log *Log) (predict func(Decision) ([]float6
 
 // CrossFit returns what a model expects of every candidate, [N][m], for Evaluation.Model. Each third of
 // the users (decisions, where it has none) has a model of the others: none has seen the reward that it corrects.
-func (l *Log) CrossFit(ctx context.Context, model Model) (_ [][]float64, err error) {
-	defer caught(&err)
+func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 	const parts = 3
 	if err := l.check(false); err != nil {
 		return nil, err

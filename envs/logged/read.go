@@ -276,19 +276,20 @@ func (t *table) add(rows []record) error {
 
 // again reads a decision once more.
 func (t *table) again(d Decision) Decision {
-	one, rows := *t, []record(nil)
+	var rows []record
+	one, found := *t, Decision{}
 	one.err, one.unchosen, one.counts, one.rounded = nil, true, map[string]int{}, map[string]int{}
 	one.records(io.NewSectionReader(t.file, d.from, d.to-d.from))
-	for row, end := one.next(); end == nil; row, end = one.next() {
+	row, err := one.next()
+	for ; err == nil; row, err = one.next() {
 		rows = append(rows, row)
 	}
-	if len(rows) > 0 {
-		found, err := one.parse(&one, rows)
-		if err == nil && t.log.size(found) == d.size && len(t.index) <= len(t.log.Features) {
+	if err == io.EOF && len(rows) > 0 {
+		if found, err = one.parse(&one, rows); err == nil && t.log.size(found) == d.size && len(t.index) <= len(t.log.Features) {
 			return found
 		}
 	}
-	panic(changed{fmt.Errorf("logged: decision %.200q: the file has changed since it was read", d.ID)})
+	panic(fmt.Sprintf("logged: decision %.200q cannot be read again, so the file has changed: %v", d.ID, err))
 }
 
 // finish returns the log, or the error of the file of that name.
