@@ -118,7 +118,8 @@ func (t *table) shown(rows []record) (Decision, error) {
 
 // event makes a decision of a line of dsjson, Vowpal Wabbit's log, without candidates where it is not one.
 func (t *table) event(rows []record) (d Decision, _ error) {
-	row := rows[0] // a struct would take keys in any case; pdrop is the share of such events that are not in the file
+	row := rows[0]
+	// A struct would take keys in any case. pdrop is the share of such events that are not in the file.
 	e := map[string]any{"EventId": fmt.Sprint("line ", row.line), "pdrop": 0.0}
 	if err := json.Unmarshal([]byte(row.fields[0]), &e); err != nil {
 		return d, fmt.Errorf("line %d: %w", row.line, err)
@@ -129,7 +130,7 @@ func (t *table) event(rows []record) (d Decision, _ error) {
 		t.counts["events without candidates (_multi) or reward (_label_cost), or not to be learned, are left out"]++
 		return d, nil
 	}
-	t.column, row.fields = map[string]int{}, nil
+	t.column, row.fields = map[string]int{}, nil // as of CSV
 	for _, key := range []string{"EventId", "_label_cost", "_label_probability", "_labelIndex", "pdrop"} {
 		if e[key] != nil {
 			t.column[key], row.fields = len(row.fields), append(row.fields, fmt.Sprint(e[key]))

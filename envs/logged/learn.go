@@ -136,10 +136,9 @@ func (s Learning) Train(ctx context.Context, log *Log, algorithm envs.Algorithm,
 		if value > highest {
 			highest = value
 			best.Reset()
-			err = learner.Save(&best)
-		}
-		if err != nil {
-			return nil, err
+			if err := learner.Save(&best); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return learner, learner.Load(&best)

@@ -327,9 +327,7 @@ func (t *table) finish(name string, err error) (*Log, error) {
 	if t.before = nil; t.file != nil {
 		t.log.warn("the file is large: features are read from it each time that they are wanted; a larger Format.Keep keeps them in memory")
 	}
-	if t.log.Candidates*len(t.log.Features) <= 1<<24 { // a larger set takes too much memory
-		t.log.Warnings = append(t.log.Warnings, t.log.Check()...)
-	}
+	t.log.Warnings = append(t.log.Warnings, t.log.Check()...)
 	return t.log, nil
 }
 
