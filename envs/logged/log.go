@@ -184,7 +184,8 @@ func (l *Log) check(propensities bool) error {
 	return nil
 }
 
-// explained is an error of a policy or model with the extremes of the log, which are often the reason, or that of ctx.
+// explained is an error of a policy or model with the extremes of the log, which are often the reason; that of ctx
+// before it; nil without either.
 func (l *Log) explained(ctx context.Context, where string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return ctx.Err()

@@ -33,9 +33,8 @@ func (l *Log) CrossFit(ctx context.Context, model Model) ([][]float64, error) {
 		return nil, fmt.Errorf("logged: the log, or a part of it, has %d users (decisions, where it has none), want %d to fit a model to", users, parts)
 	}
 	q, others := make([][]float64, len(l.Decisions)), *l
-	others.Decisions = make([]Decision, len(l.Decisions))
 	for k := range parts {
-		others.Decisions = others.Decisions[:0]
+		others.Decisions = nil
 		for i, d := range l.Decisions {
 			if part[i] != k {
 				others.Decisions = append(others.Decisions, d)

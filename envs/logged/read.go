@@ -70,7 +70,7 @@ type table struct {
 	log      *Log
 	lines    bool        // the file is not CSV: records are lines
 	single   bool        // records are decisions or items, not candidates, and have columns that Format does not name
-	in       *csv.Reader // nil where they are
+	in       *csv.Reader // nil where records are lines
 	text     *bufio.Reader
 	header   []string
 	column   map[string]int   // by name
