@@ -73,8 +73,8 @@ func TestFormats(t *testing.T) {
 		{json("\xff\xfe{\x00"), logged.Format{}, "a.dsjson: it is UTF-16, want UTF-8"},
 		{json("{}\n"), logged.Format{}, "a.dsjson: 1 events without"},
 		{json(`{"_label_cost":-1,"_label_probability":0.5,"_labelIndex":0,"EventId":"e","c":{"_multi":[{},{}]}}` + "\n"), logged.Format{}, "logged: a.dsjson: there are no decisions with features"},
-		{json(strings.Replace(events, "-2", "-16777217", 1)), logged.Format{}, `: "_label_cost" (1)`},
-		{csv("decision,chosen,reward,x\n1,1,1,9007199254740993\n1,0,,2\n"), logged.Format{}, `: "x" (1)`},
+		{json(strings.Replace(events, "-2", "-16777217", 1)), logged.Format{}, `1 numbers of column "_label_cost" have more digits`},
+		{csv("decision,chosen,reward,x\n1,1,1,9007199254740993\n1,0,,2\n"), logged.Format{}, `1 numbers of column "x" have more digits`},
 		{csv(table[:strings.Index(table, "4")] + "1e308,0,blue\n"), byName, `"1e308" is not a number from 1e-9 to 1e9`},
 		{obd(items, shown), logged.Format{}, "[item_feature_0 item_feature_1=x item_feature_1=y item_id=0 item_id=1 position=1 position=3 user-item_affinity user_feature_0=u user_feature_0=v] 2 " +
 			"[{7  [-0.5 1 0 1 0 0 1 0 1 0 0.25 0 1 0 1 0 1 2 1 0] 1 1 0.5 0} {8  [-0.5 1 0 1 0 1 0 1 0 1 0.25 0 1 0 1 1 0 0 0 1] 0 0 0.25 0}] []"},

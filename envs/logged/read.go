@@ -76,8 +76,7 @@ type table struct {
 	column   map[string]int   // by name
 	index    map[string]int32 // numbers of features, as they are found
 	before   map[string]int   // lines of decisions
-	counts   map[string]int   // how much was left out, by what to say of it
-	rounded  map[string]int   // how many numbers were, by column
+	counts   map[string]int   // how much was left out or rounded, by what to say of it
 	parse    func(t *table, rows []record) (Decision, error)
 	unchosen bool        // a candidate that was not chosen has a reward
 	file     io.ReaderAt // from which features are read again; nil: they are kept
@@ -88,7 +87,7 @@ type table struct {
 }
 
 func newTable(f Format) *table {
-	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, counts: map[string]int{}, rounded: map[string]int{}, parse: (*table).candidates, what: "decision"}
+	return &table{Format: f, log: &Log{}, index: map[string]int32{}, before: map[string]int{}, counts: map[string]int{}, parse: (*table).candidates, what: "decision"}
 }
 
 // record is a record of a file, which has it from one byte to another.
@@ -235,7 +234,7 @@ func (t *table) float32(row record, column string) float32 {
 func (t *table) short(column string, x float64) float32 {
 	kept := float32(x) // from 2^53 on, x may have been rounded
 	if size := math.Abs(x); size >= 1<<53 || float64(kept) != x && (size >= 1<<24 || kept == 0) {
-		t.rounded[column]++
+		t.counts[fmt.Sprintf("numbers of column %.100q have more digits than float32 keeps: subtract an offset, scale them, or make them categories", column)]++
 	}
 	return kept
 }
@@ -278,7 +277,7 @@ func (t *table) add(rows []record) error {
 func (t *table) again(d Decision) Decision {
 	var rows []record
 	one, found := *t, Decision{}
-	one.err, one.unchosen, one.counts, one.rounded = nil, true, map[string]int{}, map[string]int{}
+	one.err, one.unchosen, one.counts = nil, true, map[string]int{}
 	one.records(io.NewSectionReader(t.file, d.from, d.to-d.from))
 	row, err := one.next()
 	for ; err == nil; row, err = one.next() {
@@ -296,12 +295,6 @@ func (t *table) again(d Decision) Decision {
 func (t *table) finish(name string, err error) (*Log, error) {
 	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
 		t.log.warn("%d %s", t.counts[what], what)
-	}
-	if columns := slices.Sorted(maps.Keys(t.rounded)); columns != nil {
-		for i, name := range columns {
-			columns[i] = fmt.Sprintf("%.100q (%d)", name, t.rounded[name])
-		}
-		t.log.warn("%d columns have numbers of more digits than float32 keeps, which are rounded: subtract an offset, scale them, or make them categories: %s", len(columns), strings.Join(columns[:min(5, len(columns))], ", "))
 	}
 	if t.log.Features == nil { // in the order of their names
 		for k := range t.Hash {
