@@ -14,8 +14,6 @@ import (
 	"time"
 )
 
-var errCell = errors.New("fails")
-
 const (
 	startTimeout   = 2 * time.Minute
 	interruptGrace = 7 * time.Second // the kernel kills a cell 5 seconds after an interrupt
@@ -72,7 +70,8 @@ func startKernel(ctx context.Context, dir string) (*kernel, error) {
 // connect waits for the kernel's sockets, dials them, and asks until the answer
 // comes through both channels: what is published before the subscription is lost.
 func (k *kernel) connect(ctx context.Context, prefix string) error {
-	deadline := time.After(startTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the kernel does not answer after %v", startTimeout))
+	defer cancel()
 	var received chan message
 	for replied, published := false, false; !replied || !published; {
 		select {
@@ -93,10 +92,8 @@ func (k *kernel) connect(ctx context.Context, prefix string) error {
 			replied, published = replied || isReply, published || !isReply
 		case <-k.ended:
 			return k.died("at its start")
-		case <-deadline:
-			return fmt.Errorf("the kernel does not answer after %v", startTimeout)
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 	return nil
@@ -122,18 +119,20 @@ func (k *kernel) died(when string) error {
 	return fmt.Errorf("the kernel died %s (%v)\n%s", when, k.cmd.ProcessState, log[max(0, len(log)-4<<10):])
 }
 
-// execute runs one cell. The reason is empty when it was good; an error is the connection's or ctx's.
-func (k *kernel) execute(ctx context.Context, source string, timeout time.Duration, o *outputs) (reason string, err error) {
+// execute runs one cell. The error says why it has failed.
+func (k *kernel) execute(ctx context.Context, source string, timeout time.Duration, o *outputs) error {
 	id, err := k.client.request(k.client.shell, "execute_request", object{"code": source, "silent": false, "store_history": true, "allow_stdin": false})
 	if err != nil {
-		return "", fmt.Errorf("sending the cell to the kernel: %w", err)
+		return fmt.Errorf("sending the cell to the kernel: %w", err)
 	}
-	limit, grace := time.After(timeout), make(<-chan time.Time)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timeout after %v", timeout))
+	defer cancel()
+	done, grace := ctx.Done(), make(<-chan time.Time)
+	status, reason := "", ""
 	stop := func(why string) {
-		reason, grace = why, time.After(interruptGrace)
+		reason, done, grace = why, nil, time.After(interruptGrace)
 		k.client.request(k.client.control, "interrupt_request", object{})
 	}
-	done, status := ctx.Done(), ""
 	for idle := false; !idle || status == ""; {
 		select {
 		case m := <-k.client.received:
@@ -142,7 +141,7 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 			}
 			c := content{Metadata: object{}}
 			if err := json.Unmarshal(m.Content, &c); err != nil {
-				return "", fmt.Errorf("%s message: %w", m.Header.Type, err)
+				return fmt.Errorf("%s message: %w", m.Header.Type, err)
 			}
 			switch m.Header.Type {
 			case "status":
@@ -156,51 +155,38 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 			}
 		case <-k.ended:
 			o.fail("Stopped", "the kernel died", []string{"the kernel died"})
-			return k.died("while the cell ran").Error(), ctx.Err()
-		case <-limit:
-			stop(fmt.Sprintf("timeout after %v", timeout))
+			return k.died("while the cell ran")
 		case <-done:
-			done = nil
-			stop("interrupted")
+			stop(context.Cause(ctx).Error())
 		case <-grace:
 			idle, status = true, "hung" // it waits for a grandchild; stop ends both
 		}
 	}
-	if reason != "" {
+	switch {
+	case reason != "":
 		o.fail("Stopped", reason, []string{reason})
-	} else if reason = o.silent; status != "ok" {
-		reason = "an error"
+		return errors.New(reason)
+	case status != "ok":
+		return errors.New("an error")
 	}
-	return reason, ctx.Err()
+	return o.silent
 }
 
-// run executes the code cells in order in a new kernel, and puts the outputs into the notebook in
-// place of those that are there. It stops at the first cell that fails, with an errCell. When it
-// returns, the kernel and what its cells have started are gone.
-func run(ctx context.Context, n object, path string, timeout time.Duration) error {
-	code := prepare(n)
-	k, err := startKernel(ctx, filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer k.stop()
-	byID := map[string]object{}
+// run executes cells in order, and puts what they put out in the place of what is there. It stops at
+// the first that fails.
+func (k *kernel) run(ctx context.Context, name string, code []object, timeout time.Duration) error {
 	for i, c := range code {
-		o := &outputs{byID: byID, sizes: map[string]int{}}
+		o := &outputs{displays: map[string]display{}}
 		began := time.Now()
 		source := strings.ReplaceAll(text(c["source"]), "\r\n", "\n") // GoNB knows no "%%\r"
-		reason, err := k.execute(ctx, source, timeout, o)
-		if err != nil {
-			return fmt.Errorf("cell %d of %d: %w", i+1, len(code), err)
-		}
-		// Displays are maps: a later cell that updates one changes it in its place.
+		err := k.execute(ctx, source, timeout, o)
 		c["outputs"], c["execution_count"] = o.list(), i+1
-		if reason != "" {
-			source = "    | " + strings.ReplaceAll(strings.TrimSpace(source), "\n", "\n    | ")
-			said := "    " + strings.ReplaceAll(o.said(), "\n", "\n    ")
-			return fmt.Errorf("cell %d of %d %w: %s\n%s\n%s", i+1, len(code), errCell, reason, source, said)
+		if err != nil {
+			source = strings.ReplaceAll("\n"+strings.TrimSpace(source), "\n", "\n    | ")
+			said := strings.ReplaceAll("\n"+o.said(), "\n", "\n    ")
+			return fmt.Errorf("cell %d of %d fails: %w%s%s", i+1, len(code), err, source, said)
 		}
-		fmt.Printf("%s  cell %d/%d  %.1f s\n", filepath.Base(path), i+1, len(code), time.Since(began).Seconds())
+		fmt.Printf("%s  cell %d/%d  %.1f s\n", name, i+1, len(code), time.Since(began).Seconds())
 	}
 	return nil
 }

@@ -5,9 +5,8 @@
 //
 // The notebook's folder is the working directory of its cells. Without -o the notebook itself is
 // replaced. It is written also when a cell fails, with the error in it, and left alone when the run
-// is interrupted. Gonb, goimports and go are looked for beside nbrun and on PATH. CONTEXTREC is, if
-// unset, nbrun's own clone for a notebook in no module. The exit status is 1 when a cell fails, 130
-// when it was interrupted.
+// is interrupted. Gonb, goimports and go are looked for beside nbrun and on PATH. The exit status is 1
+// when a cell fails, 130 when it was interrupted.
 //
 // It talks to the kernel by the Jupyter wire protocol
 // (https://jupyter-client.readthedocs.io/en/stable/messaging.html). A cell fails that does not
@@ -27,10 +26,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -74,24 +71,19 @@ func nbrun(ctx context.Context, in, out string, timeout time.Duration) error {
 		return err
 	}
 	if self, err := os.Executable(); err == nil {
-		bin := filepath.Dir(self)
-		os.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
-		if os.Getenv("CONTEXTREC") == "" && moduleOf(filepath.Dir(in)) == os.DevNull {
-			os.Setenv("CONTEXTREC", filepath.Dir(moduleOf(bin)))
-		}
+		os.Setenv("PATH", filepath.Dir(self)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	}
-	err = run(ctx, n, in, timeout)
-	if err == nil || errors.Is(err, errCell) {
+	k, err := startKernel(ctx, filepath.Dir(in))
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	name := filepath.Base(in)
+	if err = k.run(ctx, name, prepare(n), timeout); ctx.Err() == nil {
 		err = errors.Join(err, writeNotebook(cmp.Or(out, in), n))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(in), err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
-}
-
-// moduleOf is the go.mod of the module that a folder is in, or the null device.
-func moduleOf(folder string) string {
-	out, _ := exec.Command("go", "-C", folder, "env", "GOMOD").Output() // without go there is no kernel either
-	return strings.TrimSpace(string(out))
 }

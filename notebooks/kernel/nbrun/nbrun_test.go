@@ -210,7 +210,7 @@ func TestOutputs(t *testing.T) {
 // All that a cell puts out is bounded, but a progress bar may be redrawn for hours.
 func TestTooMuchOutput(t *testing.T) {
 	for kind, id := range map[string]string{"stream": "", "display_data": "", "update_display_data": "other", "error": ""} {
-		o, tooMuch := &outputs{byID: map[string]object{}, sizes: map[string]int{}}, ""
+		o, tooMuch := &outputs{displays: map[string]display{}}, ""
 		c := content{Text: strings.Repeat("x", 1<<16), Data: object{"text/plain": "x"}}
 		for range 100 {
 			c.Transient.ID = "bar"
@@ -242,22 +242,6 @@ func TestBrokenPipe(t *testing.T) {
 	<-ctx.Done()
 	if err := context.Cause(ctx); !strings.HasPrefix(err.Error(), "terminated") {
 		t.Errorf("it has ended by %v", err)
-	}
-}
-
-// A notebook in no module finds that of the program, and one in a module its own.
-func TestModuleOf(t *testing.T) {
-	root := t.TempDir()
-	inside := filepath.Join(root, "a module", "notebooks", ".bin")
-	err := os.MkdirAll(inside, 0o777)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(root, "a module", "go.mod"), nil, 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if in, out := moduleOf(inside), moduleOf(root); in != filepath.Join(root, "a module", "go.mod") || out != os.DevNull {
-		t.Errorf("it is %q inside and %q outside", in, out)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,11 +13,15 @@ import (
 type outputs struct {
 	stdout, stderr strings.Builder
 	rich           []object
-	size           int               // bytes of all that the cell puts out
-	sizes          map[string]int    // of them, those of displays that may be updated
-	failure        object            // an output of type error; nil: none so far
-	silent         string            // why the cell failed although the kernel calls it good
-	byID           map[string]object // displays of this cell and of earlier ones
+	size           int                // bytes of all that the cell puts out
+	displays       map[string]display // those that may be updated, by their ids
+	failure        object             // an output of type error; nil: none so far
+	silent         error              // why the cell failed although the kernel calls it good
+}
+
+type display struct {
+	output object
+	size   int
 }
 
 const mostOutput = 1 << 20 // bytes that a cell may put out
@@ -41,13 +46,8 @@ type content struct {
 
 // add takes in a message of the iopub channel, of size bytes. One that is too much is not kept.
 func (o *outputs) add(kind string, c content, size int) (tooMuch string) {
-	o.size += size
-	if id := c.Transient.ID; id != "" {
-		if kind == "update_display_data" {
-			o.size -= o.sizes[id]
-		}
-		o.sizes[id] = size
-	}
+	shown, known := o.displays[c.Transient.ID]
+	o.size += size - shown.size
 	if o.size > mostOutput {
 		return "more than 1 MiB of output"
 	}
@@ -59,19 +59,16 @@ func (o *outputs) add(kind string, c content, size int) (tooMuch string) {
 		}
 		o.stderr.WriteString(c.Text)
 		if found := failed.FindStringSubmatch(c.Text); found != nil {
-			o.silent = found[1]
+			o.silent = errors.New(found[1])
 		}
 	case "display_data", "update_display_data", "execute_result":
-		out := object{"output_type": "display_data", "data": stored(c.Data), "metadata": c.Metadata}
-		if old := o.byID[c.Transient.ID]; old != nil {
-			old["data"], old["metadata"] = out["data"], out["metadata"]
+		if !known {
+			shown.output = object{"output_type": "display_data"}
+			o.rich = append(o.rich, shown.output)
 		}
-		if kind == "update_display_data" {
-			break
-		}
-		o.rich = append(o.rich, out)
+		shown.output["data"], shown.output["metadata"] = stored(c.Data), c.Metadata
 		if c.Transient.ID != "" {
-			o.byID[c.Transient.ID] = out
+			o.displays[c.Transient.ID] = display{shown.output, size}
 		}
 	case "error":
 		o.fail(c.ErrorName, c.ErrorValue, c.Traceback)
