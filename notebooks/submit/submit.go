@@ -68,10 +68,13 @@ type described struct {
 	dir, copied string // the job's folder, and the program there
 }
 
-// describe does not look at the program.
 func describe(out string, e sim.Experiment) (described, error) {
 	d := described{Experiment: e.Name, Runs: e.Runs, Steps: e.Steps}
-	if err := e.Validate(); err != nil {
+	self, err := os.Executable()
+	if err = cmp.Or(e.Validate(), err); err == nil {
+		d.program, err = os.ReadFile(self)
+	}
+	if err != nil {
 		return d, err
 	}
 	for _, n := range e.Entries {
@@ -80,18 +83,9 @@ func describe(out string, e sim.Experiment) (described, error) {
 	}
 	settings := sha256.Sum256([]byte(strings.Join(d.Results, "\n")))
 	d.dir = filepath.Join(d.dir, fmt.Sprintf("%x.job", settings[:4]))
-	return d, nil
-}
-
-func describeWithProgram(out string, e sim.Experiment) (described, error) {
-	d, err := describe(out, e)
-	self, err2 := os.Executable()
-	if err = cmp.Or(err, err2); err == nil {
-		d.program, err = os.ReadFile(self)
-	}
 	d.Build = fmt.Sprintf("%x", sha256.Sum256(d.program))
 	d.copied = filepath.Join(d.dir, "program-"+d.Build[:12])
-	return d, err
+	return d, nil
 }
 
 // begin makes the job's folder, or finds that of a job before it. Runs of two builds
@@ -118,7 +112,7 @@ func (j Job) Text(out string, e sim.Experiment, args []string) (string, error) {
 }
 
 func (j Job) prepare(out string, e sim.Experiment, args []string) (d described, text string, err error) {
-	d, err = describeWithProgram(out, e)
+	d, err = describe(out, e)
 	program, word, template := d.copied, shellWord, slurmScript
 	switch {
 	case err != nil:
@@ -184,9 +178,6 @@ func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []st
 		id, _, _ = strings.Cut(id, ";") // the name of a cluster may follow
 		id, err = call(ctx, text, []string{"sbatch", "--parsable", "--kill-on-invalid-dep=yes", "--dependency=afterok:" + id})
 		id, _, _ = strings.Cut(id, ";")
-	}
-	if err != nil {
-		os.RemoveAll(unseen)
 	}
 	return fmt.Sprintf("submitted %s, which starts when two tasks have found %s; there are its logs; paper cancel %[1]s cancels it", id, d.dir), err
 }

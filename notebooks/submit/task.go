@@ -28,7 +28,7 @@ func Run(ctx context.Context, out string, e sim.Experiment, opt sim.Options) ([]
 	if !InTask() {
 		return e.Run(ctx, store, opt)
 	}
-	d, err := describeWithProgram(out, e)
+	d, err := describe(out, e)
 	if err == nil && os.Getenv("PAPER_JOB") != filepath.Base(d.dir) {
 		err = fmt.Errorf("%w: %s, not %s", ErrOtherJob, os.Getenv("PAPER_JOB"), filepath.Base(d.dir))
 	}
