@@ -48,19 +48,18 @@ func (p *program) player() (sim.Player, error) {
 }
 
 // looped is the loop of an algorithm with networks; nil for others.
-func looped(algorithm envs.Algorithm) ondevice.Algorithm {
-	text, _ := json.Marshal(algorithm) // with the defaults filled in; what fails is no JSON
+func looped(algorithm envs.Algorithm) (loop ondevice.Algorithm) {
 	switch algorithm.(type) {
 	case pgcr.Config, neural.VanillaPG:
-		var a ondevice.PGCR
-		if json.Unmarshal(text, &a) == nil {
-			return a
-		}
+		loop = new(ondevice.PGCR)
 	case neural.Greedy, neural.EpsilonGreedy:
-		var a ondevice.Value
-		if json.Unmarshal(text, &a) == nil {
-			return a
-		}
+		loop = new(ondevice.Value)
+	default:
+		return nil
 	}
-	return nil
+	text, err := json.Marshal(algorithm) // with the defaults filled in
+	if err != nil || json.Unmarshal(text, loop) != nil {
+		return nil
+	}
+	return loop
 }

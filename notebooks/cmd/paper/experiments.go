@@ -28,24 +28,28 @@ import (
 
 const tuning = "tuning-" // before a name: the search for that experiment's settings
 
-// experiments are those of these names in this order, or those of the paper, on the data that was
-// asked for. The name of a study stands for its experiments: "when" for when-0 and the others.
-func (p *program) experiments(names []string) (chosen []sim.Experiment, err error) {
+// declared are the experiments of the paper and, after them, those of our studies.
+func declared() []sim.Experiment {
 	all, studies := paper.Experiments(), paper.Studies()
-	if len(names) == 0 {
-		names = namesOf(all)
-	}
 	for _, name := range slices.Sorted(maps.Keys(studies)) {
 		all = append(all, studies[name]...)
+	}
+	return all
+}
+
+// experiments are those of these names in this order, or those of the paper, on the data that was
+// asked for. The name of a study stands for its experiments: "when" for when-0 and the others. A name
+// that is not known has no experiment.
+func (p *program) experiments(names ...string) (chosen []sim.Experiment) {
+	all, studies := declared(), paper.Studies()
+	if len(names) == 0 {
+		names = namesOf(paper.Experiments())
 	}
 	for _, name := range names {
 		base, search := strings.CutPrefix(name, tuning)
 		found := studies[base]
 		if k := slices.Index(namesOf(all), base); k >= 0 {
 			found = all[k : k+1]
-		}
-		if found == nil {
-			return nil, fmt.Errorf("there is no experiment %q; known are: %s", name, strings.Join(namesOf(all), ", "))
 		}
 		for _, e := range found {
 			if p.data != "" {
@@ -60,7 +64,7 @@ func (p *program) experiments(names []string) (chosen []sim.Experiment, err erro
 			chosen = append(chosen, e)
 		}
 	}
-	return chosen, nil
+	return chosen
 }
 
 func namesOf(experiments []sim.Experiment) (names []string) {
@@ -70,9 +74,14 @@ func namesOf(experiments []sim.Experiment) (names []string) {
 	return names
 }
 
+// names wants the names of experiments.
 func (p *program) names(_ *cobra.Command, args []string) error {
-	_, err := p.experiments(args)
-	return err
+	for _, name := range args {
+		if p.experiments(name) == nil {
+			return fmt.Errorf("there is no experiment %q; known are: %s", name, strings.Join(namesOf(declared()), ", "))
+		}
+	}
+	return nil
 }
 
 func (p *program) store() sim.Store { return sim.Store{Dir: filepath.Join(p.out, "results")} }
@@ -84,39 +93,30 @@ func (p *program) stored(e sim.Experiment) ([]*sim.Result, error) {
 	return results, errors.Join(err, err2)
 }
 
-func (p *program) list(*cobra.Command, []string) error {
-	all, errs := p.experiments(nil)
-	studies, _ := p.experiments(slices.Sorted(maps.Keys(paper.Studies()))) // which are known
-	const row = "%-19s %4v %8v  %s\n"
-	fmt.Fprintf(p.stdout, row, "experiment", "runs", "steps", "stored")
-	for _, e := range append(all, studies...) {
-		results, err := paper.Stored(p.store(), e)
-		errs = errors.Join(errs, err)
-		var stored []string
-		if len(results) > 0 {
-			stored = append(stored, fmt.Sprintf("%d of %d algorithms, %d steps", len(results), len(e.Entries), results[0].Steps))
-		}
-		runs, folder := 0, filepath.Join(p.store().Dir, e.Name)
-		files, _ := os.ReadDir(folder) // none before the first run
-		for _, file := range files {
-			runs += len(sim.PartRuns(filepath.Join(folder, file.Name())))
-		}
-		if runs > 0 {
-			stored = append(stored, fmt.Sprintf("parts: %d runs", runs))
-		}
-		fmt.Fprintf(p.stdout, row, e.Name, e.Runs, e.Steps, cmp.Or(strings.Join(stored, "; "), "-"))
-		line := " "
-		for _, entry := range e.Entries {
-			if len(line)+len(entry.Name) > 96 {
-				fmt.Fprintln(p.stdout, line)
-				line = " "
-			}
-			line += " " + entry.Name + ";"
-		}
-		fmt.Fprintln(p.stdout, strings.TrimSuffix(line, ";"))
+// list tells what is stored and, of experiments that are named, the algorithms.
+func (p *program) list(_ *cobra.Command, names []string) (err error) {
+	listed := names
+	if len(names) == 0 {
+		listed = namesOf(declared())
 	}
-	p.next("run "+all[0].Name+" -scale 0.1", "lab")
-	return errs
+	var rows [][]string
+	for _, e := range p.experiments(listed...) {
+		results, failed := paper.Stored(p.store(), e)
+		err = errors.Join(err, failed)
+		stored := "-"
+		if len(results) > 0 {
+			stored = fmt.Sprintf("%d of %d algorithms, %d steps", len(results), len(e.Entries), results[0].Steps)
+		}
+		rows = append(rows, []string{e.Name, fmt.Sprint(e.Runs), fmt.Sprint(e.Steps), stored})
+		if len(names) > 0 {
+			for _, n := range e.Entries {
+				rows = append(rows, []string{"  " + n.Name})
+			}
+		}
+	}
+	p.print([]string{"experiment", "runs", "steps", "stored"}, rows)
+	p.next("run toy-linear -scale 0.1", "lab")
+	return err
 }
 
 // print prints a table that has rows.
@@ -133,46 +133,51 @@ func (p *program) print(header []string, rows [][]string) {
 }
 
 func (p *program) run(cmd *cobra.Command, args []string) error {
-	experiments, err := p.experiments(args)
-	if err != nil {
-		return err
-	}
+	ctx := cmd.Context()
 	var sections []section
-	figures := ""
-	for _, e := range experiments {
+	var figures []string
+	for _, e := range p.experiments(args...) {
 		scaled := e.Scale(cmp.Or(p.scale, paper.UsualScale(e)))
 		sections = append(sections, section{e.Name, func() error {
-			results, err := p.play(cmd.Context(), scaled)
-			search := strings.HasPrefix(e.Name, tuning)
-			switch {
-			case search && errors.Is(err, submit.ErrOtherJob): // a task of the finals
-				_, err = p.play(cmd.Context(), p.round(scaled))
-				return err
-			case len(results) < len(e.Entries) || search && submit.InTask():
-				return err
-			case !search:
-				figures += " " + e.Name
-				return err
+			if strings.HasPrefix(e.Name, tuning) {
+				return p.search(ctx, scaled)
 			}
-			last := paper.Finals(scaled, results)
-			finals, err := p.play(cmd.Context(), last)
-			if len(finals) == len(last.Entries) {
-				p.print(paper.TuningTable(results, finals))
-				err = p.write("tuning/"+e.Name, "csv")(paper.TriesTable(results, finals))
+			results, err := p.play(ctx, scaled)
+			if len(results) == len(e.Entries) {
+				figures = append(figures, e.Name)
 			}
 			return err
 		}})
 	}
-	if err := p.inTurn(cmd.Context(), sections); err != nil {
+	if err := p.inTurn(ctx, sections); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\nThe results are in %s\n", p.store().Dir)
-	if figures == "" {
+	if figures == nil {
 		p.next("list") // of what is there
 	} else {
-		p.next("plot"+figures, "table")
+		p.next("plot "+strings.Join(figures, " "), "table")
 	}
 	return nil
+}
+
+// search plays both rounds of a search for settings and tells what it has found, but in a task
+// of a job the round of that job alone.
+func (p *program) search(ctx context.Context, e sim.Experiment) error {
+	first, err := p.play(ctx, e)
+	if errors.Is(err, submit.ErrOtherJob) {
+		_, err = p.play(ctx, p.round(e))
+	}
+	if submit.InTask() || len(first) < len(e.Entries) {
+		return err
+	}
+	last := paper.Finals(e, first)
+	finals, err := p.play(ctx, last)
+	if len(finals) == len(last.Entries) {
+		p.print(paper.TuningTable(first, finals))
+		err = p.write("tuning/"+e.Name, "csv")(paper.TriesTable(first, finals))
+	}
+	return err
 }
 
 // round is the round of a search that comes next: its finals, where the first is in the store.
@@ -226,20 +231,11 @@ func (p *program) play(ctx context.Context, e sim.Experiment) ([]*sim.Result, er
 	return results, err
 }
 
-func (p *program) plot(_ *cobra.Command, args []string) error {
-	err := p.draw(args)
-	if err == nil {
-		p.next("table", "notebooks")
-	}
-	return err
-}
-
-// draw draws the experiments of these names, or all that have results. It is an
+// plot draws the experiments of these names, or all that have results. It is an
 // error when one that is named has none, or when none has any.
-func (p *program) draw(names []string) error {
-	experiments, err := p.experiments(names)
+func (p *program) plot(_ *cobra.Command, names []string) (err error) {
 	drawn := map[string][]*sim.Result{}
-	for _, e := range experiments {
+	for _, e := range p.experiments(names...) {
 		if strings.HasPrefix(e.Name, tuning) {
 			return fmt.Errorf("%s has no figure: run prints its table", e.Name)
 		}
@@ -251,7 +247,7 @@ func (p *program) draw(names []string) error {
 		if only := p.only; only != nil && len(results) > 0 {
 			results = slices.DeleteFunc(results, func(r *sim.Result) bool { return !slices.Contains(only, r.Entry) })
 			if len(results) < len(only) && len(names) > 0 {
-				err = errors.Join(err, fmt.Errorf("%s has no results of all of these: %s; %s list names its algorithms", e.Name, strings.Join(only, "; "), self))
+				err = errors.Join(err, fmt.Errorf("%s has no results of all of these: %s; %s list %[1]s names its algorithms", e.Name, strings.Join(only, "; "), self))
 			}
 		}
 		if len(results) == 0 {
@@ -260,9 +256,11 @@ func (p *program) draw(names []string) error {
 		drawn[e.Name] = results
 		opt := paper.FigureOptions(e)
 		opt.Interval = true
-		averaged := paper.IsMusic(e) || results[0].Regret == nil
-		// Beside these the others would be one line on a linear axis.
-		others := paper.Without(results, map[bool][]string{true: {"true probabilities", "label oracle"}, false: {"random"}}[averaged]...)
+		averaged, far := paper.IsMusic(e) || results[0].Regret == nil, []string{"random"}
+		if averaged {
+			far = []string{"true probabilities", "label oracle"}
+		}
+		others := paper.Without(results, far...) // which would be one line beside these on a linear axis
 		if len(others) == 0 {
 			others = results
 		}
@@ -281,6 +279,7 @@ func (p *program) draw(names []string) error {
 	if err == nil && len(drawn) == 0 {
 		err = fmt.Errorf("nothing is stored in %s: %s run NAME makes results", p.store().Dir, self)
 	}
+	p.next("table", "notebooks")
 	return err
 }
 
@@ -289,7 +288,7 @@ func (p *program) save(name string) func(*plot.Plot, error) error {
 	return func(picture *plot.Plot, err error) error {
 		path := filepath.Join(p.out, "figures", name+"."+cmp.Or(p.format, "png"))
 		if err == nil {
-			width := vg.Length(cmp.Or(p.width, float64(figure.Width/vg.Inch))) * vg.Inch
+			width := vg.Length(p.width) * vg.Inch
 			err = figure.Save(picture, path, width, width*figure.Height/figure.Width)
 		}
 		if err == nil {
@@ -299,19 +298,10 @@ func (p *program) save(name string) func(*plot.Plot, error) error {
 	}
 }
 
-func (p *program) table(*cobra.Command, []string) error {
-	err := p.judge()
-	if err == nil {
-		p.next("reproduce -scale 1")
-	}
-	return err
-}
-
-// judge judges the paper's claims by what is stored, prints them, and keeps them and
+// table judges the paper's claims by what is stored, prints them, and keeps them and
 // tables of all results.
-func (p *program) judge() error {
-	experiments, err := p.experiments(nil)
-	defaults, _ := p.experiments([]string{"defaults"})
+func (p *program) table(*cobra.Command, []string) (err error) {
+	experiments, defaults := p.experiments(), p.experiments("defaults")
 	results := map[string][]*sim.Result{}
 	for _, e := range append(defaults, experiments...) {
 		found, loadErr := p.stored(e)
@@ -339,6 +329,7 @@ func (p *program) judge() error {
 		p.write("results", format)(paper.ResultsTable(experiments, results)), p.write("defaults", format)(paper.ResultsTable(defaults, results)))
 	header, rows = paper.AcrossTable(results)
 	p.print(header, rows)
+	p.next("reproduce -scale 1")
 	return errors.Join(err, p.write("across", format)(header, rows))
 }
 

@@ -19,11 +19,7 @@ import (
 // float32, the expected rewards [R, M] as float64, and what each candidate would pay
 // [R, M] as float32, all little-endian.
 func (p *program) export(cmd *cobra.Command, args []string) error {
-	experiments, err := p.experiments(args)
-	if err != nil {
-		return err
-	}
-	e := experiments[0].Scale(cmp.Or(p.scale, 1))
+	e := p.experiments(args...)[0].Scale(cmp.Or(p.scale, 1))
 	problem, err := sim.Declaration(e.Problem)
 	spec := e.Problem.Spec()
 	copies := make([]envs.Environment, spec.Candidates) // in the i-th the i-th candidate is chosen always
@@ -39,25 +35,25 @@ func (p *program) export(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s cannot be exported: its streams depend on what is chosen, or its sets differ in size", e.Name)
 	}
 	out := bufio.NewWriterSize(p.stdout, 1<<20)
-	err = json.NewEncoder(out).Encode(map[string]any{
+	json.NewEncoder(out).Encode(map[string]any{
 		"experiment": e.Name, "problem": problem, "runs": e.Runs, "steps": e.Steps, "seed": e.Seed,
 		"candidates": spec.Candidates, "dim": spec.Dim, "checkpoints": sim.Checkpoints(e.Steps),
 	})
-	m := spec.Candidates
-	rewards, expected := make([]float32, e.Runs*m), make([]float64, e.Runs*m)
+	rewards, expected := make([]float32, e.Runs*spec.Candidates), make([]float64, e.Runs*spec.Candidates)
 	for range e.Steps {
 		oracle.ExpectedRewards(expected)
-		err = cmp.Or(err, cmd.Context().Err(), binary.Write(out, binary.LittleEndian, copies[0].Observe().Contexts))
+		binary.Write(out, binary.LittleEndian, copies[0].Observe().Contexts)
 		for i, env := range copies {
-			outcome, failed := env.Step(slices.Repeat([]int{i}, e.Runs))
-			if err = cmp.Or(err, failed); err != nil {
+			outcome, err := env.Step(slices.Repeat([]int{i}, e.Runs))
+			if err = cmp.Or(err, cmd.Context().Err()); err != nil {
 				return err
 			}
 			for r, reward := range outcome.Reward {
-				rewards[r*m+i] = reward
+				rewards[r*spec.Candidates+i] = reward
 			}
 		}
-		err = cmp.Or(binary.Write(out, binary.LittleEndian, expected), binary.Write(out, binary.LittleEndian, rewards))
+		binary.Write(out, binary.LittleEndian, expected)
+		binary.Write(out, binary.LittleEndian, rewards)
 	}
-	return cmp.Or(err, out.Flush())
+	return out.Flush() // the first error of all writing
 }

@@ -73,14 +73,14 @@ func copyNotebooks(root, dir string) error {
 	return err
 }
 
-// makeKernel builds the kernel and writes its kernelspec, the file by which Jupyter knows it:
+// makeKernel builds the kernel, with gopls for completion and documentation, and writes its kernelspec, the file by which Jupyter knows it:
 // https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs.
 func (p *program) makeKernel(ctx context.Context, folder string) error {
-	if err := p.prepareKernel(ctx, true); err != nil {
+	if err := p.prepareKernel(ctx, "golang.org/x/tools/gopls"); err != nil {
 		return err
 	}
 	goProgram, _ := exec.LookPath("go") // it has just built the kernel
-	env := kernelEnv(p.root, p.out)
+	env := p.kernelEnv()
 	env["PATH"] = strings.Join([]string{programs(p.root), filepath.Dir(goProgram), "${PATH}"}, string(filepath.ListSeparator))
 	data, _ := json.MarshalIndent(map[string]any{ // strings
 		"argv":         []string{filepath.Join(programs(p.root), "gonb"), "--kernel", "{connection_file}"},

@@ -8,7 +8,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -42,17 +41,18 @@ type program struct {
 	stdout, stderr io.Writer
 	started        bool // the command line was right
 
-	root          string  // of this repository
-	out, outGiven string  // folder of results: absolute, and as it was typed
-	data          string  // folder of the KKBox files; "": synthetic data
-	scale         float64 // 0: not given
-	device        string  // auto, on or off
-	shard         string  // part/parts
-	part, parts   int     // 1 to parts; 0: all
-	fresh         bool    // make again what is stored
-	runs          int     // 0: as declared
-	seed          uint64  // as declared where it was not given
-	seedGiven     bool
+	root        string  // of this repository
+	out         string  // folder of results
+	data        string  // folder of the KKBox files; "": synthetic data
+	scale       float64 // 0: not given
+	device      string  // auto, on or off
+	shard       string  // part/parts
+	part, parts int     // 1 to parts; 0: all
+	fresh       bool    // make again what is stored
+	runs        int     // 0: as declared
+	seed        uint64  // as declared where it was not given
+	seedGiven   bool
+	following   []string // commands that come next
 
 	format string // of the files of table or plot; "": the default
 	dir    string // of lab's copy
@@ -78,8 +78,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
+		p.tellNext(cmd)
 		return 0
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
 		fmt.Fprintf(stderr, "interrupted %s\nthe same command goes on from there; a notebook begins again\n", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()))
 		return 130
 	case !p.started:
@@ -102,22 +103,28 @@ func (p *program) commands() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentFlags().StringVar(&p.outGiven, "out", "", "folder of everything that is written and read (default: notebooks/out of this repository)")
-	commands := []*cobra.Command{
-		{Use: "list", Short: "The experiments and what is stored of them", Args: cobra.NoArgs, RunE: p.list},
-		{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings, ablation, when and collapse are studies of ours", Args: cobra.MatchAll(cobra.MinimumNArgs(1), p.names), RunE: p.run},
-		{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names, RunE: p.plot},
-		{Use: "table", Short: "Judge the paper's claims by stored results, and compare algorithms across problems", Args: cobra.NoArgs, RunE: p.table},
-		{Use: "notebooks [NAME...]", Short: "Execute the notebooks", RunE: p.notebooks},
-		{Use: "export NAME", Short: "Write what a toy problem offers and pays to the standard output, for programs in other languages", Args: cobra.MatchAll(cobra.ExactArgs(1), p.names), RunE: p.export},
-		{Use: "submit NAME [-- ARGUMENTS]", Short: "Have an experiment played by Slurm or Kubernetes; arguments are for sbatch or kubectl (see go doc ./notebooks/submit)", Args: p.oneName, RunE: p.submit},
-		{Use: "reproduce", Short: "All of that, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
-	}
-	short := fmt.Sprint(paper.ShortScale(paper.Linear()), " of toy problems")
+	root.PersistentFlags().StringVar(&p.out, "out", "", "folder of everything that is written and read (default: notebooks/out of this repository)")
+	root.PersistentFlags().StringVar(&p.data, "data", os.Getenv("PAPER_DATA"), "folder of the KKBox files for the music experiments (default: synthetic data)")
+	root.AddCommand(
+		&cobra.Command{Use: "list [NAME...]", Short: "The experiments and what is stored of them, with names the algorithms too", Args: p.names, RunE: p.list},
+		&cobra.Command{Use: "run NAME...", Short: "Run experiments, or go on with what was begun; tuning-NAME is the search for an experiment's settings, ablation, when and collapse are studies of ours", Args: cobra.MatchAll(cobra.MinimumNArgs(1), p.names), RunE: p.run},
+		&cobra.Command{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names, RunE: p.plot},
+		&cobra.Command{Use: "table", Short: "Judge the paper's claims by stored results, and compare algorithms across problems", Args: cobra.NoArgs, RunE: p.table},
+		&cobra.Command{Use: "notebooks [NAME...]", Short: "Execute the notebooks", RunE: p.notebooks},
+		&cobra.Command{Use: "export NAME", Short: "Write what a toy problem offers and pays to the standard output, for programs in other languages", Args: cobra.MatchAll(cobra.ExactArgs(1), p.oneName), RunE: p.export},
+		&cobra.Command{Use: "submit NAME [-- ARGUMENTS]", Short: "Have an experiment played by Slurm or Kubernetes; arguments are for sbatch or kubectl (see go doc ./notebooks/submit)", Args: p.oneName, RunE: p.submit},
+		&cobra.Command{Use: "status", Short: "How far submitted experiments are, as their results tell", Args: cobra.NoArgs, RunE: p.status},
+		&cobra.Command{Use: "cancel JOB [-- ARGUMENTS]", Short: "Cancel what was submitted; what is finished is kept", Args: cobra.MinimumNArgs(1), RunE: cancel},
+		&cobra.Command{Use: "reproduce", Short: "Run, plot, notebooks and table, but for the music experiments", Args: cobra.NoArgs, RunE: p.reproduce},
+		&cobra.Command{Use: "lab [-- JUPYTER'S ARGUMENTS]", Short: "Open a copy of the notebooks in JupyterLab or Jupyter Notebook", RunE: p.lab},
+		&cobra.Command{Use: "kernel install", Short: "Declare the notebooks' kernel gonb, for this user, to Jupyter and editors", Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"install"}, RunE: p.installKernel},
+	)
+	root.AddCommand(p.logCommands()...)
+
+	short, home := fmt.Sprint(paper.ShortScale(paper.Linear()), " of toy problems"), cmp.Or(os.Getenv("HOME"), os.TempDir())
 	scales := map[string]string{"run": "1, and 0.01 of the music", "submit": "as for run", "export": "1", "notebooks": short + ", 200 steps of music", "reproduce": short}
-	for _, c := range commands {
+	for _, c := range root.Commands() {
 		flags, is := c.Flags(), func(names ...string) bool { return slices.Contains(names, c.Name()) }
-		flags.StringVar(&p.data, "data", os.Getenv("PAPER_DATA"), "folder of the KKBox files for the music experiments (default: synthetic data)")
 		if scales[c.Name()] != "" {
 			flags.Float64Var(&p.scale, "scale", 0, "fraction of the steps (default: "+scales[c.Name()]+")")
 		}
@@ -125,50 +132,33 @@ func (p *program) commands() *cobra.Command {
 			flags.BoolVar(&p.fresh, "fresh", false, "make all again, whatever is stored")
 			flags.StringVar(&p.device, "device", "auto", "loops on the device: auto (with XLA), on or off")
 		}
-		if takesRuns(c.Name()) {
+		if is("run", "submit", "export", "list", "plot", "table") {
 			flags.IntVar(&p.runs, "runs", 0, "independent runs of every algorithm (default: as declared)")
 			flags.Uint64Var(&p.seed, "seed", 0, "of the random numbers (default: as declared)")
 		}
-		if is("run") {
+		switch c.Name() {
+		case "run":
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
-		}
-		if is("submit") {
+		case "plot":
+			flags.StringVar(&p.format, "format", "", "png (default), svg or pdf")
+			flags.StringArrayVar(&p.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
+			flags.Float64Var(&p.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
+		case "table":
+			flags.StringVar(&p.format, "format", "", "of the files: markdown (default), latex or csv")
+		case "submit":
 			flags.StringVar(&p.job.To, "to", "", "slurm or kubernetes")
 			flags.IntVar(&p.job.Tasks, "tasks", 64, "how many tasks share the runs")
 			flags.StringVar(&p.job.Image, "image", "", "Kubernetes: the image, which has this program, paper")
 			flags.StringVar(&p.job.Claim, "claim", "", "Kubernetes: the volume claim for the results")
 			flags.StringVar(&p.job.Queue, "queue", "", "Kubernetes: a queue of Kueue")
 			flags.BoolVar(&p.show, "print", false, "only print the batch file or the manifest")
-		}
-		if is("table") {
-			flags.StringVar(&p.format, "format", "", "of the files: markdown (default), latex or csv")
-		}
-		if is("plot") {
-			flags.StringVar(&p.format, "format", "", "png (default), svg or pdf")
-			flags.StringArrayVar(&p.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
-			flags.Float64Var(&p.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
+		case "status":
+			flags.BoolVar(&p.watch, "watch", false, "look again every 10 seconds until all is finished")
+		case "lab":
+			flags.StringVar(&p.dir, "dir", filepath.Join(home, "contextrec-notebooks"), "folder of the copy")
 		}
 	}
-	lab := &cobra.Command{Use: "lab [-- JUPYTER'S ARGUMENTS]", Short: "Open a copy of the notebooks in JupyterLab or Jupyter Notebook", RunE: p.lab}
-	home, _ := os.UserHomeDir()
-	lab.Flags().StringVar(&p.dir, "dir", filepath.Join(cmp.Or(home, os.TempDir()), "contextrec-notebooks"), "folder of the copy")
-	status := &cobra.Command{Use: "status", Short: "How far submitted experiments are, as their results tell", Args: cobra.NoArgs, RunE: p.status}
-	status.Flags().BoolVar(&p.watch, "watch", false, "look again every 10 seconds until all is finished")
-	cancel := &cobra.Command{
-		Use: "cancel JOB [-- ARGUMENTS]", Short: "Cancel what was submitted; what is finished is kept", Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return submit.Cancel(cmd.Context(), args[0], args[1:]) },
-	}
-	kernel := &cobra.Command{
-		Use: "kernel install", Short: "Declare the notebooks' kernel gonb, for this user, to Jupyter and editors",
-		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: []string{"install"}, RunE: p.installKernel,
-	}
-	root.AddCommand(append(append(commands, p.logCommands()...), lab, kernel, status, cancel)...)
 	return root
-}
-
-// takesRuns reports whether a command is about runs that may be others than the declared ones.
-func takesRuns(command string) bool {
-	return slices.Contains([]string{"run", "submit", "export", "list", "plot", "table"}, command)
 }
 
 // check looks at the values of the flags and finds the folders.
@@ -196,7 +186,7 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	// Abs fails where there is no working directory, as repository does.
-	p.out, _ = filepath.Abs(cmp.Or(p.outGiven, filepath.Join(p.root, "notebooks", "out")))
+	p.out, _ = filepath.Abs(cmp.Or(p.out, filepath.Join(p.root, "notebooks", "out")))
 	if p.data != "" {
 		p.data, _ = filepath.Abs(p.data)
 	}
@@ -216,19 +206,18 @@ func repository() (string, error) {
 	return "", cmp.Or(err, fmt.Errorf("%s is not in the repository of %s: change to its folder", from, module))
 }
 
-// next tells the commands that come next, with the flags that lead them to what has been made.
-func (p *program) next(commands ...string) {
-	for i, c := range commands {
-		if name, _, _ := strings.Cut(c, " "); takesRuns(name) {
-			if p.runs > 0 {
-				c += fmt.Sprint(" -runs ", p.runs)
+// next says which commands come next, where this one succeeds.
+func (p *program) next(commands ...string) { p.following = commands }
+
+// tellNext tells them, with the flags that lead them to what has been made.
+func (p *program) tellNext(cmd *cobra.Command) {
+	for i, c := range p.following {
+		command, _, _ := cmd.Root().Find(strings.Fields(c)) // there is one
+		for _, format := range []string{"runs %v", "seed %v", "data %q", "out %q"} {
+			name, _, _ := strings.Cut(format, " ")
+			if flag := cmd.Flag(name); flag != nil && flag.Changed && command.Flag(name) != nil {
+				c += fmt.Sprintf(" -"+format, flag.Value)
 			}
-			if p.seedGiven {
-				c += fmt.Sprint(" -seed ", p.seed)
-			}
-		}
-		if p.outGiven != "" {
-			c += fmt.Sprintf(" -out %q", p.outGiven)
 		}
 		fmt.Fprintf(p.stdout, "%s %s %s\n", []string{"next:", "     "}[min(i, 1)], self, c)
 	}

@@ -33,6 +33,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"nonsense":                         `unknown command "nonsense"`,
 		"run":                              "requires at least 1 arg",
 		"submit toy-linear greed":          "say which experiment, one",
+		"export when":                      "say which one: " + self + " list when names them",
 		"run toy":                          "there is no experiment \"toy\"; known are: toy-linear",
 		"run toy-lineal":                   "known are: toy-linear",
 		"run toy-linear -scale 0":          "-scale is 0",
@@ -81,14 +82,15 @@ func TestOneExperiment(t *testing.T) {
 	step("linear", "table")
 	step("next: "+self+" plot toy-linear -runs 2 -seed 0 -out \""+out, "run", "toy-linear", "-scale", "0.0005", "-runs", "2", "-seed", "0")
 	step("ablation-linear", "list")
+	step("  vanilla PG\n", "list", "toy-linear")
 	step("reward a step", "run", "when-mdp", "-scale", "0.001") // which has no regret
 	step("when-mdp.png", "plot", "when-mdp")
 	step("music", "run", "music-stateless", "-scale", "0.000002", "-runs", "1")
 	step("music-stateless.png", "plot", "music-stateless", "-runs", "1", "-only", "label oracle") // which is left out beside others
-	step("toy-linear             2", "list", "-runs", "2", "-seed", "0")
+	step("toy-linear              2 ", "list", "-runs", "2", "-seed", "0")
 	for line, want := range map[string]string{
 		"plot toy-bernoulli":             "nothing is stored of toy-bernoulli",
-		"plot toy-linear -only nonsense": "list names",
+		"plot toy-linear -only nonsense": "list toy-linear names",
 		"notebooks nonsense":             "known are: ",
 		`train x -columns {"Kind":1}`:    "unknown field",
 		"train x -columns {}}":           "after top-level value",
@@ -145,7 +147,7 @@ func TestShards(t *testing.T) {
 		if status, stdout, stderr := typed(t.Context(), strings.Fields(line)...); status != 0 || !strings.Contains(stdout, want) || strings.Contains(stdout, " plot") != (shard == 1) {
 			t.Fatalf("paper %s: status %d\n%s%s\nwant %q", line, status, stdout, stderr, want)
 		}
-		want = []string{"toy-linear            20    20000  parts: 90 runs\n", "20000  9 of 9 algorithms, 10 steps\n"}[shard]
+		want = []string{"toy-linear              20    20000    -\n", "20000    9 of 9 algorithms, 10 steps\n"}[shard]
 		_, stdout, _ := typed(t.Context(), "list", "-out", out)
 		if !strings.Contains(stdout, want) {
 			t.Errorf("after part %d paper list says\n%s", shard+1, stdout)
@@ -321,7 +323,7 @@ func TestNotebooks(t *testing.T) {
 		read(t, root, "notebooks/"+name+".ipynb")
 	}
 	p := &program{stdout: t.Output(), stderr: t.Output(), root: root, out: t.TempDir()}
-	if err := p.prepareKernel(t.Context(), false); err != nil {
+	if err := p.prepareKernel(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{"GOFLAGS": "-mod=mod", "GOWORK": "off", "GOPROXY": "off"} {

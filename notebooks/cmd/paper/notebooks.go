@@ -45,7 +45,7 @@ func (p *program) notebooks(cmd *cobra.Command, args []string) error {
 	p.fresh = true
 	ctx := cmd.Context()
 	err := p.inTurn(ctx, []section{
-		{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }},
+		{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx) }},
 		{"notebooks", func() error { return p.execute(ctx, args) }},
 	})
 	if err == nil {
@@ -58,39 +58,24 @@ func (p *program) notebooks(cmd *cobra.Command, args []string) error {
 // programs is the folder of what a clone of this repository builds for itself.
 func programs(root string) string { return filepath.Join(root, "notebooks", ".bin") }
 
-// prepareKernel builds the programs that execute notebooks, for Jupyter gopls too,
-// in the versions that notebooks/kernel/go.mod pins, compiles what cells import, and
-// downloads every module that their go.work names. After it a cell needs no network.
-func (p *program) prepareKernel(ctx context.Context, forJupyter bool) error {
+// prepareKernel builds the programs that execute notebooks, and further tools, in the versions
+// that notebooks/kernel/go.mod pins, downloads every module that a cell's go.work names, and
+// compiles what cells import. After it a cell needs no network.
+func (p *program) prepareKernel(ctx context.Context, tools ...string) error {
 	fmt.Fprintln(p.stdout, "building the kernel and what cells import (the first time a minute or two)")
-	workspace, err := os.MkdirTemp("", "paper-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(workspace)
-	tools := []string{"go", "install", "golang.org/x/tools/cmd/goimports", "./nbrun"}
-	if forJupyter {
-		tools = append(tools, "golang.org/x/tools/gopls")
-	}
-	for _, step := range []struct {
-		folder, gowork string
-		args           []string
-	}{
-		{filepath.Join(p.root, "notebooks", "kernel"), "off", tools},
-		{p.root, "off", []string{"bash", "notebooks/kernel/gonb.sh"}},
-		{p.root, "off", []string{"go", "build", "./envs/...", "./baselines/...", "./pgcr/...", "./notebooks/nb"}},
-		{workspace, "off", []string{"go", "mod", "init", "cell"}},
-		{workspace, "auto", []string{"go", "work", "init", ".", p.root}},
-		{workspace, "auto", []string{"go", "list", "-m", "-json", "..."}},
-		{workspace, "auto", []string{"go", "list", "-deps", "github.com/contextrec/contextrec/..."}},
+	for _, step := range [][]string{
+		append([]string{"go", "-C", "notebooks/kernel", "install", "golang.org/x/tools/cmd/goimports", "./nbrun"}, tools...),
+		{"bash", "notebooks/kernel/gonb.sh"},
+		{"go", "mod", "download"},
+		{"go", "build", "./envs/...", "./baselines/...", "./pgcr/...", "./notebooks/nb"},
 	} {
-		cmd := interruptible(ctx, step.args[0], step.args[1:]...)
-		cmd.Dir = step.folder
-		cmd.Env = append(os.Environ(), "PWD="+step.folder, "GOBIN="+programs(p.root), "GOWORK="+step.gowork, "GOFLAGS=-mod=readonly")
+		cmd := interruptible(ctx, step[0], step[1:]...)
+		cmd.Dir = p.root
+		cmd.Env = append(cmd.Environ(), "GOBIN="+programs(p.root), "GOWORK=off", "GOFLAGS=-mod=readonly")
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		if err := cmd.Run(); err != nil {
-			return errors.Join(ctx.Err(), fmt.Errorf("%s: %w\n%s", strings.Join(step.args, " "), err, bytes.TrimSpace(said.Bytes())))
+			return fmt.Errorf("%s: %w\n%s", strings.Join(step, " "), err, bytes.TrimSpace(said.Bytes()))
 		}
 	}
 	return nil
@@ -105,12 +90,19 @@ func interruptible(ctx context.Context, program string, args ...string) *exec.Cm
 }
 
 // kernelEnv are the settings of a kernel beside PATH: where this repository is, for
-// the set-up cell, and where results go.
-func kernelEnv(root, out string) map[string]string {
-	return map[string]string{
-		"CONTEXTREC": root, "PAPER_OUT": out,
+// the set-up cell, where results go, and the flags that its cells know.
+func (p *program) kernelEnv() map[string]string {
+	env := map[string]string{
+		"CONTEXTREC": p.root, "PAPER_OUT": p.out,
 		"GOMLX_NO_AUTO_INSTALL": "1", // a cell loads no backend from the network
 	}
+	if p.data != "" {
+		env["PAPER_DATA"] = p.data
+	}
+	if p.scale != 0 {
+		env["PAPER_SCALE"] = fmt.Sprint(p.scale)
+	}
+	return env
 }
 
 // execute executes notebooks into the output folder, two at the same time, but for those that
@@ -122,12 +114,9 @@ func (p *program) execute(ctx context.Context, names []string) error {
 	if err = cmp.Or(err, os.MkdirAll(out, 0o777)); err != nil {
 		return err
 	}
-	env := append(os.Environ(), "PAPER_DATA="+p.data)
-	for name, value := range kernelEnv(p.root, p.out) {
+	env := os.Environ()
+	for name, value := range p.kernelEnv() {
 		env = append(env, name+"="+value)
-	}
-	if p.scale != 0 {
-		env = append(env, fmt.Sprintf("PAPER_SCALE=%v", p.scale))
 	}
 	errs := make([]error, len(names))
 	free := make(chan struct{}, 2)
@@ -161,7 +150,7 @@ func (p *program) execute(ctx context.Context, names []string) error {
 		})
 	}
 	running.Wait()
-	return cmp.Or(ctx.Err(), errors.Join(errs...))
+	return errors.Join(errs...)
 }
 
 // sources is a hash of the settings and files of which notebooks are made.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -29,10 +28,7 @@ func (p *program) inTurn(ctx context.Context, sections []section) error {
 		began := time.Now()
 		err := s.do()
 		if ctx.Err() != nil {
-			if !errors.Is(err, ctx.Err()) {
-				err = ctx.Err()
-			}
-			return fmt.Errorf("in %s: %w", s.title, err)
+			return fmt.Errorf("in %s: %w", s.title, cmp.Or(err, ctx.Err()))
 		}
 		if err != nil {
 			failed = append(failed, s.title)
@@ -50,12 +46,8 @@ func (p *program) inTurn(ctx context.Context, sections []section) error {
 // reproduce does all but what plays music.
 func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	ctx, began := cmd.Context(), time.Now()
-	experiments, err := p.experiments(nil)
-	if err != nil {
-		return err
-	}
-	experiments = slices.DeleteFunc(experiments, paper.IsMusic)
-	sections := []section{{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx, false) }}}
+	experiments := slices.DeleteFunc(p.experiments(), paper.IsMusic)
+	sections := []section{{"the kernel of the notebooks", func() error { return p.prepareKernel(ctx) }}}
 	for _, e := range experiments {
 		sections = append(sections, section{e.Name, func() error {
 			_, err := p.play(ctx, e.Scale(cmp.Or(p.scale, paper.ShortScale(e))))
@@ -64,9 +56,9 @@ func (p *program) reproduce(cmd *cobra.Command, _ []string) error {
 	}
 	books := slices.DeleteFunc(notebooksOf(p.root), func(name string) bool { return strings.HasPrefix(name, "music-") })
 	sections = append(sections,
-		section{"figures", func() error { return p.draw(namesOf(experiments)) }},
+		section{"figures", func() error { return p.plot(cmd, namesOf(experiments)) }},
 		section{"notebooks", func() error { return p.execute(ctx, books) }},
-		section{"claims", p.judge})
+		section{"claims", func() error { return p.table(cmd, nil) }})
 
 	scale := cmp.Or(p.scale, paper.ShortScale(experiments[0]))
 	minutes := 4.5 + 120*scale*2/float64(runtime.NumCPU()) // measured on 2 idle cores, with nothing built

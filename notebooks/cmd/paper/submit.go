@@ -14,25 +14,20 @@ import (
 	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
-// oneName wants the name of an experiment, and arguments for a cluster after --.
+// oneName wants the name of one experiment. Arguments for a cluster come after --.
 func (p *program) oneName(cmd *cobra.Command, args []string) error {
 	if n := cmd.ArgsLenAtDash(); len(args) == 0 || n != 1 && (n >= 0 || len(args) > 1) {
 		return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
+	}
+	if len(p.experiments(args[0])) > 1 {
+		return fmt.Errorf("%s is several experiments, say which one: %s list %[1]s names them", args[0], self)
 	}
 	return p.names(cmd, args[:1])
 }
 
 func (p *program) submit(cmd *cobra.Command, args []string) error {
-	name, job := args[0], p.job
+	e, name, job, out := p.experiments(args[0])[0], args[0], p.job, p.out
 	job.Args = args[1:]
-	experiments, err := p.experiments(args[:1])
-	if err == nil && len(experiments) > 1 {
-		err = fmt.Errorf("%s is several experiments, submit one: %s list names them", name, self)
-	}
-	if err != nil {
-		return err
-	}
-	e, out := experiments[0], p.out
 	scale := cmp.Or(p.scale, paper.UsualScale(e))
 	e = e.Scale(scale)
 	if job.To == "kubernetes" {
@@ -81,4 +76,8 @@ func (p *program) status(cmd *cobra.Command, _ []string) error {
 		case <-time.After(10 * time.Second):
 		}
 	}
+}
+
+func cancel(cmd *cobra.Command, args []string) error {
+	return submit.Cancel(cmd.Context(), args[0], args[1:])
 }
