@@ -107,23 +107,18 @@ func (d described) begin() error {
 // Text is the batch file or the manifest of a job whose tasks run the program with these
 // arguments and keep results in the folder results of out. Nothing is written or started.
 func (j Job) Text(out string, e sim.Experiment, args []string) (string, error) {
-	_, text, err := j.prepare(out, e, args)
-	return text, err
-}
-
-func (j Job) prepare(out string, e sim.Experiment, args []string) (d described, text string, err error) {
-	d, err = describe(out, e)
+	d, err := describe(out, e)
 	program, word, template := d.copied, shellWord, slurmScript
 	switch {
 	case err != nil:
-		return d, "", err
+		return "", err
 	case j.Tasks < 0 || j.Tasks > 1000:
-		return d, "", fmt.Errorf("submit: Tasks is %d, want 1 to 1,000: a task plays many runs", j.Tasks)
+		return "", fmt.Errorf("submit: Tasks is %d, want 1 to 1,000: a task plays many runs", j.Tasks)
 	case j.To == "kubernetes" && j.Image != "" && j.Claim != "":
 		inside, _ := filepath.Rel(out, d.copied)
 		program, word, template = cmp.Or(j.Program, "/results/"+filepath.ToSlash(inside)), strconv.Quote, kubernetesManifest
 	case j.To != "slurm" || j.Image+j.Claim+j.Queue != "":
-		return d, "", fmt.Errorf("submit: want To slurm, or kubernetes with an Image and a Claim; it is %q with %q and %q, Queue %q", j.To, j.Image, j.Claim, j.Queue)
+		return "", fmt.Errorf("submit: want To slurm, or kubernetes with an Image and a Claim; it is %q with %q and %q, Queue %q", j.To, j.Image, j.Claim, j.Queue)
 	}
 	command, options, queue := []string{word(program)}, "", ""
 	for _, arg := range args {
@@ -137,7 +132,7 @@ func (j Job) prepare(out string, e sim.Experiment, args []string) (d described, 
 	}
 	// Every cluster takes the name, and no two jobs have it.
 	name := fmt.Sprintf("paper-%.30s-%.6s", notInNames.ReplaceAllString(strings.ToLower(e.Name), "-"), strings.ToLower(rand.Text()))
-	return d, strings.NewReplacer("{{NAME}}", name, "{{JOB}}", filepath.Base(d.dir),
+	return strings.NewReplacer("{{NAME}}", name, "{{JOB}}", filepath.Base(d.dir),
 		"{{TASKS}}", strconv.Itoa(min(cmp.Or(j.Tasks, 64), e.Runs*len(e.Entries))), "{{OUT}}", shellWord(out),
 		"{{LOG}}", strconv.Quote(strings.ReplaceAll(d.dir, "%", "%%")+"/%A_%a.log"), " {{OPTIONS}}", options,
 		"{{SHELL}}", strings.Join(command, " "), "{{COMMAND}}", strings.Join(command, ", "),
@@ -153,8 +148,9 @@ func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`
 // there is to know of it. Runs that are in the store are not played again.
 func (j Job) Submit(ctx context.Context, out string, e sim.Experiment, args []string) (said string, err error) {
 	defer func() { err = roomy(err) }()
-	d, text, err := j.prepare(out, e, args)
-	if j.Program == "" && err == nil {
+	d, err := describe(out, e)
+	text, err2 := j.Text(out, e, args)
+	if err = cmp.Or(err, err2); j.Program == "" && err == nil {
 		err = d.begin()
 		if _, there := os.Stat(d.copied); there != nil && err == nil {
 			err = cmp.Or(sim.WriteFile(d.copied, d.program), os.Chmod(d.copied, 0o755))

@@ -31,19 +31,17 @@ func (p *program) player() (sim.Player, error) {
 	}
 	var said sync.Map // each reason once
 	return func(ctx context.Context, problem envs.Problem, seeds []uint64, algorithm envs.Algorithm, policySeeds []uint64, steps int, rec sim.Recorder) error {
-		looped := looped(algorithm)
-		if looped == nil || steps < fewSteps {
-			return sim.PlayRuns(ctx, problem, seeds, algorithm, policySeeds, steps, rec)
-		}
-		err := ondevice.Play(ctx, problem, seeds, looped, policySeeds, steps, ondevice.Recorder(rec))
-		if reason := ondevice.Unsupported(""); errors.As(err, &reason) {
+		if loop := looped(algorithm); loop != nil && steps >= fewSteps {
+			err := ondevice.Play(ctx, problem, seeds, loop, policySeeds, steps, ondevice.Recorder(rec))
+			if _, unsupported := errors.AsType[ondevice.Unsupported](err); !unsupported {
+				return err
+			}
 			line := fmt.Sprintf("%T is played by the host: %v\n", algorithm, err)
 			if _, known := said.LoadOrStore(line, true); !known {
 				fmt.Fprint(p.stderr, line)
 			}
-			return sim.PlayRuns(ctx, problem, seeds, algorithm, policySeeds, steps, rec)
 		}
-		return err
+		return sim.PlayRuns(ctx, problem, seeds, algorithm, policySeeds, steps, rec)
 	}, nil
 }
 

@@ -286,7 +286,7 @@ func (p *program) plot(_ *cobra.Command, names []string) (err error) {
 // save returns what writes a picture into the folder of figures and prints its path.
 func (p *program) save(name string) func(*plot.Plot, error) error {
 	return func(picture *plot.Plot, err error) error {
-		path := filepath.Join(p.out, "figures", name+"."+cmp.Or(p.format, "png"))
+		path := filepath.Join(p.out, "figures", name+"."+p.figures)
 		if err == nil {
 			width := vg.Length(p.width) * vg.Inch
 			err = figure.Save(picture, path, width, width*figure.Height/figure.Width)
@@ -317,20 +317,19 @@ func (p *program) table(*cobra.Command, []string) (err error) {
 	}
 	claims := paper.Claims(results, theory)
 	fmt.Fprintln(p.stdout, paper.ClaimText(claims))
-	format := cmp.Or(p.format, "markdown")
 	header, rows := paper.ClaimTable(claims)
-	if format == "markdown" {
+	if p.tables == "markdown" {
 		header = append(header, "figure, command, what was tried")
 		for i, c := range claims {
 			rows[i] = append(rows[i], c.Made)
 		}
 	}
-	err = errors.Join(p.write("claims", format)(header, rows),
-		p.write("results", format)(paper.ResultsTable(experiments, results)), p.write("defaults", format)(paper.ResultsTable(defaults, results)))
+	err = errors.Join(p.write("claims", p.tables)(header, rows),
+		p.write("results", p.tables)(paper.ResultsTable(experiments, results)), p.write("defaults", p.tables)(paper.ResultsTable(defaults, results)))
 	header, rows = paper.AcrossTable(results)
 	p.print(header, rows)
 	p.next("reproduce -scale 1")
-	return errors.Join(err, p.write("across", format)(header, rows))
+	return errors.Join(err, p.write("across", p.tables)(header, rows))
 }
 
 // write returns what writes a table that has rows to a file of that name, and prints its path.

@@ -73,7 +73,8 @@ func copyNotebooks(root, dir string) error {
 	return err
 }
 
-// makeKernel builds the kernel, with gopls for completion and documentation, and writes its kernelspec, the file by which Jupyter knows it:
+// makeKernel builds the kernel, and gopls for completion and documentation, and writes its
+// kernelspec, the file by which Jupyter knows it:
 // https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs.
 func (p *program) makeKernel(ctx context.Context, folder string) error {
 	if err := p.prepareKernel(ctx, "golang.org/x/tools/gopls"); err != nil {

@@ -54,15 +54,14 @@ type program struct {
 	seedGiven   bool
 	following   []string // commands that come next
 
-	format string // of the files of table or plot; "": the default
-	dir    string // of lab's copy
-	watch  bool   // the status
-	job    submit.Job
-	show   bool // the job's text, not submit it
-
-	// Of plot.
-	only  []string // names of entries; nil: all
-	width float64  // in inches
+	figures string   // format of plot's files
+	width   float64  // of figures in inches
+	only    []string // names of the entries that are drawn; nil: all
+	tables  string   // format of table's files
+	dir     string   // of lab's copy
+	watch   bool     // the status
+	job     submit.Job
+	show    bool // the job's text, not submit it
 }
 
 // command runs a command line and returns the exit status.
@@ -140,11 +139,11 @@ func (p *program) commands() *cobra.Command {
 		case "run":
 			flags.StringVar(&p.shard, "shard", "", "i/n: play the i-th of n parts of the runs, 1 to n")
 		case "plot":
-			flags.StringVar(&p.format, "format", "", "png (default), svg or pdf")
+			flags.StringVar(&p.figures, "format", "png", "of the files: png, svg or pdf")
 			flags.StringArrayVar(&p.only, "only", nil, "draw this algorithm, and others for which the flag is repeated (default: all)")
 			flags.Float64Var(&p.width, "width", float64(figure.Width/vg.Inch), "of a figure in inches")
 		case "table":
-			flags.StringVar(&p.format, "format", "", "of the files: markdown (default), latex or csv")
+			flags.StringVar(&p.tables, "format", "markdown", "of the files: markdown, latex or csv")
 		case "submit":
 			flags.StringVar(&p.job.To, "to", "", "slurm or kubernetes")
 			flags.IntVar(&p.job.Tasks, "tasks", 64, "how many tasks share the runs")
@@ -163,17 +162,17 @@ func (p *program) commands() *cobra.Command {
 
 // check looks at the values of the flags and finds the folders.
 func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
-	if cmd.Flags().Changed("scale") && !(p.scale > 0 && p.scale < math.Inf(1)) {
-		return fmt.Errorf("-scale is %v, want a positive number", p.scale)
-	}
 	p.seedGiven = cmd.Flags().Changed("seed")
-	formats := map[string][]string{"plot": {"", "png", "svg", "pdf"}, "table": {"", "markdown", "latex", "csv"}}[cmd.Name()]
 	switch {
-	case formats != nil && !slices.Contains(formats, p.format):
-		return fmt.Errorf("-format is %q, want one of%s", p.format, strings.Join(formats, " "))
-	case cmd.Name() == "plot" && !(p.width >= 1 && p.width <= 100):
+	case cmd.Flags().Changed("scale") && !(p.scale > 0 && p.scale < math.Inf(1)):
+		return fmt.Errorf("-scale is %v, want a positive number", p.scale)
+	case !(p.width >= 1 && p.width <= 100):
 		return fmt.Errorf("-width is %v, want 1 to 100 inches", p.width)
-	case !slices.Contains([]string{"", "auto", "on", "off"}, p.device):
+	case !slices.Contains([]string{"png", "svg", "pdf"}, p.figures):
+		return fmt.Errorf("-format is %q, want png, svg or pdf", p.figures)
+	case !slices.Contains([]string{"markdown", "latex", "csv"}, p.tables):
+		return fmt.Errorf("-format is %q, want markdown, latex or csv", p.tables)
+	case !slices.Contains([]string{"auto", "on", "off"}, p.device):
 		return fmt.Errorf("-device is %q, want auto, on or off", p.device)
 	}
 	if p.shard != "" {

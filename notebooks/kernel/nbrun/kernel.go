@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/go-zeromq/zmq4"
 )
 
 const (
@@ -21,11 +23,13 @@ const (
 )
 
 type kernel struct {
-	cmd    *exec.Cmd
-	dir    string       // all files that the kernel leaves are in here
-	log    bytes.Buffer // may be read when the kernel has ended
-	ended  chan struct{}
-	client *client // nil until it is connected
+	cmd   *exec.Cmd
+	dir   string       // all files that the kernel leaves are in here
+	log   bytes.Buffer // may be read when the kernel has ended
+	ended chan struct{}
+
+	shell, control zmq4.Socket  // nil until it is connected
+	received       chan message // on the shell and the iopub channel
 }
 
 // startKernel starts a kernel with dir as the working directory of its cells,
@@ -36,7 +40,7 @@ func startKernel(ctx context.Context, dir string) (*kernel, error) {
 		return nil, fmt.Errorf("no temporary folder can be made, see TMPDIR: %w", err)
 	}
 	prefix, file := filepath.Join(tmp, "k"), filepath.Join(tmp, "kernel.json")
-	k := &kernel{dir: tmp, ended: make(chan struct{}), cmd: exec.Command("gonb", "--kernel", file, "-raw_error")}
+	k := &kernel{dir: tmp, ended: make(chan struct{}), received: make(chan message), cmd: exec.Command("gonb", "--kernel", file, "-raw_error")}
 	k.cmd.Dir = dir
 	k.cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "PWD="+dir)
 	k.cmd.Stdout, k.cmd.Stderr = &k.log, &k.log
@@ -72,22 +76,19 @@ func startKernel(ctx context.Context, dir string) (*kernel, error) {
 func (k *kernel) connect(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("the kernel does not answer after %v", startTimeout))
 	defer cancel()
-	var received chan message
 	for replied, published := false, false; !replied || !published; {
 		select {
 		case <-time.After(20 * time.Millisecond):
 			if _, err := os.Stat(socket(prefix, heartbeatPort)); err != nil {
 				continue
 			}
-			if k.client == nil {
-				client, err := dial(prefix)
-				if err != nil {
+			if k.shell == nil {
+				if err := k.dial(prefix); err != nil {
 					return fmt.Errorf("connecting to the kernel: %w", err)
 				}
-				k.client, received = client, client.received
 			}
-			k.client.request(k.client.shell, "kernel_info_request", object{})
-		case m := <-received:
+			k.request(k.shell, "kernel_info_request", object{})
+		case m := <-k.received:
 			isReply := m.Header.Type == "kernel_info_reply"
 			replied, published = replied || isReply, published || !isReply
 		case <-k.ended:
@@ -101,8 +102,8 @@ func (k *kernel) connect(ctx context.Context, prefix string) error {
 
 // stop ends the kernel and all that it has started, and removes its files.
 func (k *kernel) stop() {
-	if k.client != nil {
-		k.client.request(k.client.control, "shutdown_request", object{"restart": false})
+	if k.shell != nil {
+		k.request(k.control, "shutdown_request", object{"restart": false})
 		select {
 		case <-k.ended:
 		case <-time.After(shutdownGrace):
@@ -121,7 +122,7 @@ func (k *kernel) died(when string) error {
 
 // execute runs one cell. The error says why it has failed.
 func (k *kernel) execute(ctx context.Context, source string, timeout time.Duration, o *outputs) error {
-	id, err := k.client.request(k.client.shell, "execute_request", object{"code": source, "silent": false, "store_history": true, "allow_stdin": false})
+	id, err := k.request(k.shell, "execute_request", object{"code": source, "silent": false, "store_history": true, "allow_stdin": false})
 	if err != nil {
 		return fmt.Errorf("sending the cell to the kernel: %w", err)
 	}
@@ -131,11 +132,11 @@ func (k *kernel) execute(ctx context.Context, source string, timeout time.Durati
 	status, reason := "", ""
 	stop := func(why string) {
 		reason, done, grace = why, nil, time.After(interruptGrace)
-		k.client.request(k.client.control, "interrupt_request", object{})
+		k.request(k.control, "interrupt_request", object{})
 	}
 	for idle := false; !idle || status == ""; {
 		select {
-		case m := <-k.client.received:
+		case m := <-k.received:
 			if m.Parent.ID != id {
 				continue
 			}

@@ -279,12 +279,12 @@ func TestCompletion(t *testing.T) {
 			source, at, forms = code+"per(\"a\")", len(code)-2, 2
 		}
 		for answer := ""; strings.Count(answer, want) < forms; {
-			id, err := k.client.request(k.client.shell, kind+"_request", object{"code": source, "cursor_pos": at, "detail_level": 0})
+			id, err := k.request(k.shell, kind+"_request", object{"code": source, "cursor_pos": at, "detail_level": 0})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var m message
-			for m = range k.client.received {
+			for m = range k.received {
 				if m.Parent.ID == id && m.Header.Type == kind+"_reply" {
 					break
 				}

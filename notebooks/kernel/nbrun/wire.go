@@ -19,14 +19,6 @@ const shellPort, iopubPort, stdinPort, controlPort, heartbeatPort = 1, 2, 3, 4, 
 
 func socket(prefix string, port int) string { return prefix + "-" + strconv.Itoa(port) }
 
-// client is the front end's side of the protocol. What comes on the shell and
-// the iopub channel arrives in received.
-type client struct {
-	session             string
-	shell, control, sub zmq4.Socket
-	received            chan message
-}
-
 type message struct {
 	Header, Parent struct {
 		ID   string `json:"msg_id"`
@@ -36,23 +28,21 @@ type message struct {
 }
 
 // dial connects to a kernel that listens. The connection lasts as long as this program.
-func dial(prefix string) (*client, error) {
+func (k *kernel) dial(prefix string) error {
 	ctx, quiet := context.Background(), zmq4.WithLogger(log.New(io.Discard, "", 0)) // the library logs the kernel's end
-	c := &client{
-		session: rand.Text(), received: make(chan message),
-		shell: zmq4.NewDealer(ctx, quiet), control: zmq4.NewDealer(ctx, quiet), sub: zmq4.NewSub(ctx, quiet),
-	}
+	k.shell, k.control = zmq4.NewDealer(ctx, quiet), zmq4.NewDealer(ctx, quiet)
+	iopub := zmq4.NewSub(ctx, quiet)
 	err := errors.Join(
-		c.shell.Dial("ipc://"+socket(prefix, shellPort)),
-		c.control.Dial("ipc://"+socket(prefix, controlPort)),
-		c.sub.Dial("ipc://"+socket(prefix, iopubPort)),
-		c.sub.SetOption(zmq4.OptionSubscribe, ""))
-	go c.receive(c.shell)
-	go c.receive(c.sub)
-	return c, err
+		k.shell.Dial("ipc://"+socket(prefix, shellPort)),
+		k.control.Dial("ipc://"+socket(prefix, controlPort)),
+		iopub.Dial("ipc://"+socket(prefix, iopubPort)),
+		iopub.SetOption(zmq4.OptionSubscribe, ""))
+	go k.receive(k.shell)
+	go k.receive(iopub)
+	return err
 }
 
-func (c *client) receive(s zmq4.Socket) {
+func (k *kernel) receive(s zmq4.Socket) {
 	for {
 		raw, err := s.Recv()
 		if err != nil {
@@ -67,7 +57,7 @@ func (c *client) receive(s zmq4.Socket) {
 			continue
 		}
 		m.Content = frames[5]
-		c.received <- m
+		k.received <- m
 	}
 }
 
@@ -75,11 +65,11 @@ func (c *client) receive(s zmq4.Socket) {
 const delimiter = "<IDS|MSG>"
 
 // request sends a request and returns its id, by which answers name it.
-func (c *client) request(s zmq4.Socket, kind string, content object) (id string, err error) {
+func (k *kernel) request(s zmq4.Socket, kind string, content object) (id string, err error) {
 	id = rand.Text()
 	frames := [][]byte{[]byte(delimiter), nil}
 	for _, part := range []object{{
-		"msg_id": id, "msg_type": kind, "session": c.session, "username": "nbrun",
+		"msg_id": id, "msg_type": kind, "session": "nbrun", "username": "nbrun",
 		"date": time.Now().UTC().Format(time.RFC3339Nano), "version": "5.3",
 	}, {}, {}, content} {
 		data, _ := json.Marshal(part) // strings and booleans
