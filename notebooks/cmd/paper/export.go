@@ -19,7 +19,7 @@ import (
 // float32, the expected rewards [R, M] as float64, and what each candidate would pay
 // [R, M] as float32, all little-endian.
 func (p *program) export(cmd *cobra.Command, args []string) error {
-	e := p.experiments(args...)[0].Scale(cmp.Or(p.scale, 1))
+	e := p.experiments(args[0])[0].Scale(cmp.Or(p.scale, 1))
 	problem, err := sim.Declaration(e.Problem)
 	spec := e.Problem.Spec()
 	copies := make([]envs.Environment, spec.Candidates) // in the i-th the i-th candidate is chosen always

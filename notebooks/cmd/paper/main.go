@@ -110,7 +110,7 @@ func (p *program) commands() *cobra.Command {
 		&cobra.Command{Use: "plot [NAME...]", Short: "Draw figures of stored results", Args: p.names, RunE: p.plot},
 		&cobra.Command{Use: "table", Short: "Judge the paper's claims by stored results, and compare algorithms across problems", Args: cobra.NoArgs, RunE: p.table},
 		&cobra.Command{Use: "notebooks [NAME...]", Short: "Execute the notebooks", RunE: p.notebooks},
-		&cobra.Command{Use: "export NAME", Short: "Write what a toy problem offers and pays to the standard output, for programs in other languages", Args: cobra.MatchAll(cobra.ExactArgs(1), p.oneName), RunE: p.export},
+		&cobra.Command{Use: "export NAME", Short: "Write what a toy problem offers and pays to the standard output, for programs in other languages", Args: p.oneName, RunE: p.export},
 		&cobra.Command{Use: "submit NAME [-- ARGUMENTS]", Short: "Have an experiment played by Slurm or Kubernetes; arguments are for sbatch or kubectl (see go doc ./notebooks/submit)", Args: p.oneName, RunE: p.submit},
 		&cobra.Command{Use: "status", Short: "How far submitted experiments are, as their results tell", Args: cobra.NoArgs, RunE: p.status},
 		&cobra.Command{Use: "cancel JOB [-- ARGUMENTS]", Short: "Cancel what was submitted; what is finished is kept", Args: cobra.MinimumNArgs(1), RunE: cancel},

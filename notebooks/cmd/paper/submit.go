@@ -14,15 +14,18 @@ import (
 	"github.com/contextrec/contextrec/notebooks/submit"
 )
 
-// oneName wants the name of one experiment. Arguments for a cluster come after --.
+// oneName wants the name of one experiment. What comes after -- is for a cluster.
 func (p *program) oneName(cmd *cobra.Command, args []string) error {
-	if n := cmd.ArgsLenAtDash(); len(args) == 0 || n != 1 && (n >= 0 || len(args) > 1) {
-		return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		args = args[:n]
 	}
-	if len(p.experiments(args[0])) > 1 {
+	switch {
+	case len(args) != 1:
+		return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
+	case len(p.experiments(args...)) > 1:
 		return fmt.Errorf("%s is several experiments, say which one: %s list %[1]s names them", args[0], self)
 	}
-	return p.names(cmd, args[:1])
+	return p.names(cmd, args)
 }
 
 func (p *program) submit(cmd *cobra.Command, args []string) error {

@@ -62,10 +62,7 @@ func untilSignal() context.Context {
 
 // nbrun executes the notebook in and writes it to out; "" stands for in itself.
 func nbrun(ctx context.Context, in, out string, timeout time.Duration) error {
-	in, err := filepath.Abs(in)
-	if err != nil {
-		return err
-	}
+	in, _ = filepath.Abs(in) // there is a working directory
 	n, err := readNotebook(in)
 	if err != nil {
 		return err
