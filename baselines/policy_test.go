@@ -132,7 +132,8 @@ func TestEqualCandidates(t *testing.T) {
 	}
 }
 
-// TestAllocations wants none in a step, once a logistic model's memory is full.
+// TestAllocations wants none of a policy in a step, beside the environment's, once a logistic
+// model's memory is full.
 func TestAllocations(t *testing.T) {
 	for _, algorithm := range []envs.Algorithm{
 		baselines.Random{}, baselines.LinUCB{}, baselines.GLMUCB{Memory: 64}, baselines.LinearThompson{}, baselines.LogisticThompson{Memory: 64},
@@ -144,9 +145,14 @@ func TestAllocations(t *testing.T) {
 				step(t, env, p, actions)
 			}
 		}
+		alone := func() {
+			for range 100 {
+				env.Step(actions)
+			}
+		}
 		play()
 		// 12 times 100 steps reach the refresh at step 1,024.
-		if n := testing.AllocsPerRun(12, play); n != 0 {
+		if n := testing.AllocsPerRun(12, play) - testing.AllocsPerRun(12, alone); n != 0 {
 			t.Errorf("%T: %v allocations in 100 steps", algorithm, n)
 		}
 	}
