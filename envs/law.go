@@ -45,7 +45,8 @@ func FromLaw(spec Spec, seeds []uint64, law func(seed uint64) Law) (Environment,
 	if err := spec.Validate(seeds); err != nil {
 		return nil, err
 	}
-	b := &bandit{reward: make([]float32, len(seeds))}
+	b := &bandit{reward: make([]float32, len(seeds)), source: rand.NewPCG(0, 0)}
+	b.rng = rand.New(b.source)
 	b.now = Observation{Runs: len(seeds), Candidates: spec.Candidates, Dim: spec.Dim}
 	for i := range b.contexts {
 		b.contexts[i] = make([]float32, len(seeds)*spec.Candidates*spec.Dim)
@@ -66,6 +67,8 @@ type bandit struct {
 	now      Observation
 	contexts [2][]float32 // take turns, so that those that were decided on are there when the outcome is
 	reward   []float32    // [R]
+	source   *rand.PCG    // seeded anew for every reward
+	rng      *rand.Rand   // draws from source
 }
 
 type banditRun struct {
@@ -101,7 +104,8 @@ func (b *bandit) Step(actions []int) (Outcome, error) {
 	CheckActions(actions, b.now)
 	for r, action := range actions {
 		run, context := &b.runs[r], b.now.Context(r, action)
-		reward := run.Reward(context, rand.New(rand.NewPCG(run.seed, 0)))
+		b.source.Seed(run.seed, 0)
+		reward := run.Reward(context, b.rng)
 		if math.IsNaN(reward) || math.IsInf(reward, 0) {
 			return Outcome{}, &RunError{r, fmt.Errorf("the reward of candidate %d is %v, where %v is expected (a Coin wants 0 to 1)",
 				action, reward, run.Expected(context))}
