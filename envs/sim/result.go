@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -87,6 +88,19 @@ func Interval95(x []float64) (mean, low, high float64) {
 		half = distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * sd / math.Sqrt(n)
 	}
 	return mean, mean - half, mean + half
+}
+
+// Differences are a[r] - factor*b[r]: one number a run of two entries, which meet the same problem
+// streams, so that what the runs have in common cancels. A difference by rounding, less than 1e-12 of
+// a[r], is none. It panics when the lengths differ.
+func Differences(a, b []float64, factor float64) []float64 {
+	d := floats.AddScaledTo(make([]float64, len(a)), a, -factor, b)
+	for r := range d {
+		if math.Abs(d[r]) < 1e-12*math.Abs(a[r]) {
+			d[r] = 0
+		}
+	}
+	return d
 }
 
 // keys are those of the header lines. The first 7 are settings.

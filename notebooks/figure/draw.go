@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -52,13 +51,7 @@ func Difference(results []*sim.Result, name string, opt Options) (*plot.Plot, er
 	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64, err error) {
 		steps, all, err := regret(r)
 		for run, values := range all {
-			less := floats.SubTo(make([]float64, len(values)), values, results[at].Regret[run])
-			for i, x := range less {
-				if math.Abs(x) < 1e-12*math.Abs(values[i]) {
-					less[i] = 0 // a difference by rounding is none
-				}
-			}
-			runs = append(runs, less)
+			runs = append(runs, sim.Differences(values, results[at].Regret[run], 1))
 		}
 		return steps, runs, err
 	})
@@ -215,23 +208,19 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 		return nil, err
 	}
 	p := newPlot(axes, plotter.Grid{Vertical: rule, Horizontal: rule})
-	entries, order := make([]entry, len(series)), make([]int, len(series))
-	lowest, ends := math.Inf(1), make([]float64, len(series))
+	entries, order, lowest := make([]entry, len(series)), make([]int, len(series)), math.Inf(1)
 	for i, s := range series {
-		order[i], ends[i] = i, math.Inf(-1)
+		order[i], entries[i] = i, entry{name: s.Name, y: math.Inf(-1)}
 		if len(s.Y) > 0 && (joined || s.Reference) {
-			ends[i] = s.Y[len(s.Y)-1]
+			entries[i].y = s.Y[len(s.Y)-1]
 		}
-		entries[i] = entry{name: s.Name, y: ends[i]}
 		if s.Low != nil {
-			area := &Band{XYs: s.xys(), Low: s.Low, High: s.High, Fill: faint(styles[i].Color, len(series))}
-			p.Add(area)
-			entries[i].thumbs = []plot.Thumbnailer{area}
+			entries[i].add(p, &area{s.xys(), s.Low, s.High, faint(styles[i].Color, len(series))})
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(over(styles[a]), over(styles[b])) })
 	for _, i := range order {
-		s, e := series[i], &entries[i]
+		s := series[i]
 		if len(s.Y) == 0 {
 			continue
 		}
@@ -240,23 +229,20 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 			addErrorBars(p, s, axes, styles[i].Color)
 		}
 		if joined || s.Reference {
-			b := &Band{XYs: s.xys(), LineStyle: styles[i]}
-			p.Add(b)
-			e.thumbs = append(e.thumbs, b)
+			l := &plotter.Line{XYs: s.xys(), LineStyle: styles[i]}
+			entries[i].add(p, unpadded{l, l, l})
 		}
 		if !s.Reference && (!joined || len(s.Y) <= 25 && s.Low == nil) { // more would only thicken a line
 			dot := draw.GlyphStyle{Color: styles[i].Color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-			g := &plotter.Scatter{XYs: s.xys(), GlyphStyle: dot}
-			p.Add(g)
-			e.thumbs = append(e.thumbs, g)
+			entries[i].add(p, &plotter.Scatter{XYs: s.xys(), GlyphStyle: dot})
 		}
 	}
 	if math.IsInf(lowest, 1) {
 		return nil, errors.New("figure: there is nothing to draw, or nothing above 0 on a logarithmic axis")
 	}
-	slices.Sort(ends)
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.y, a.y) })
 	for i, e := range entries {
-		if most := 5 * ends[len(ends)/2]; axes.cut && most > 0 && e.y > most {
+		if most := 5 * entries[(len(entries)-1)/2].y; axes.cut && most > 0 && e.y > most {
 			entries[i].name += " (to " + number(e.y, e.y/100) + ")"
 			p.Y.Max = most
 		}
@@ -295,20 +281,15 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 		if len(s.Y) != len(labels) {
 			return nil, fmt.Errorf("figure: series %q has %d values for %d labels", s.Name, len(s.Y), len(labels))
 		}
-		bars := make([]plotter.XYer, len(labels))
+		bars := &plotter.Polygon{XYs: make([]plotter.XYs, len(labels)), Color: styles[i].Color}
 		for k, y := range s.Y {
 			left := float64(k) - group/2 + float64(i)*width
 			s.X[k] = left + width/2
-			bars[k] = plotter.XYs{{X: left, Y: 0}, {X: left + 0.94*width, Y: 0}, {X: left + 0.94*width, Y: y}, {X: left, Y: y}}
+			bars.XYs[k] = plotter.XYs{{X: left, Y: 0}, {X: left + 0.94*width, Y: 0}, {X: left + 0.94*width, Y: y}, {X: left, Y: y}}
 		}
-		b, err := plotter.NewPolygon(bars...)
-		if err != nil {
-			return nil, fmt.Errorf("figure: series %q: %w", s.Name, err)
-		}
-		b.Color, b.LineStyle.Width = styles[i].Color, 0
-		p.Add(b)
+		entries[i] = entry{name: s.Name, y: math.Inf(1)}
+		entries[i].add(p, bars)
 		addErrorBars(p, s, axes, ink)
-		entries[i] = entry{s.Name, []plot.Thumbnailer{b}, math.Inf(1)}
 	}
 	ticks := make(plot.ConstantTicks, len(labels))
 	for k, label := range labels {

@@ -8,7 +8,6 @@ package figure
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"image/color"
 	"io"
@@ -175,13 +174,24 @@ func Save(p *plot.Plot, path string, width, height vg.Length) error {
 	return sim.WriteFile(path, b.Bytes())
 }
 
-// key is a legend right of the data: plot.Legend would lie on the lines.
+// key is a legend right of the data, from the top: plot.Legend would lie on the lines.
 type key []entry
 
 type entry struct {
 	name   string
 	thumbs []plot.Thumbnailer
 	y      float64 // where the line ends, in data units
+}
+
+// drawn is a part of what an entry names, whose sample is in the key.
+type drawn interface {
+	plot.Plotter
+	plot.Thumbnailer
+}
+
+func (e *entry) add(p *plot.Plot, d drawn) {
+	p.Add(d)
+	e.thumbs = append(e.thumbs, d)
 }
 
 // Between the data and the samples, the width of a sample, and to its name.
@@ -191,17 +201,15 @@ const keyGap, keyThumb, keySpace = vg.Length(7), vg.Length(22), vg.Length(5)
 // line as its neighbours permit.
 func (k key) Plot(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
-	entries := slices.Clone(k)
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(b.y, a.y) })
 	extents := keyStyle.FontExtents()
 	height := 1.25 * (extents.Ascent + extents.Descent)
-	places := make([]vg.Length, len(entries))
-	for i, e := range entries {
+	places := make([]vg.Length, len(k))
+	for i, e := range k {
 		places[i] = y(min(max(e.y, p.Y.Min), p.Y.Max))
 	}
 	separate(places, height, c.Min.Y+height/2, c.Max.Y-height/2)
 	left := c.Max.X + keyGap
-	for i, e := range entries {
+	for i, e := range k {
 		sample := &draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
 			Min: vg.Point{X: left, Y: places[i] - 0.3*height},
 			Max: vg.Point{X: left + keyThumb, Y: places[i] + 0.3*height},
@@ -262,47 +270,41 @@ func (f *frame) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: height}}}}
 }
 
-// Band draws a line and a shaded area around it: a mean and its spread.
-type Band struct {
+// area is the shaded area around a line.
+type area struct {
 	plotter.XYs           // the line, ascending in X
-	Low, High   []float64 // the area, one value a point of the line; nil: no area
-
-	draw.LineStyle             // of the line; zero: no line
-	Fill           color.Color // of the area
+	low, high   []float64 // one value a point of the line
+	fill        color.Color
 }
 
-// Plot implements plot.Plotter. What lies outside of the axes is cut off, so
-// that an area which reaches below zero can be drawn on a logarithmic axis.
-func (b *Band) Plot(c draw.Canvas, p *plot.Plot) {
+// Plot cuts off what lies below or above the axis of Y, so that an area which reaches
+// below zero can be drawn on a logarithmic axis.
+func (a *area) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	at := func(i int, v float64) vg.Point {
-		return vg.Point{X: x(b.XYs[i].X), Y: y(min(max(v, p.Y.Min), p.Y.Max))}
+	var edge, back []vg.Point
+	for i, xy := range a.XYs {
+		edge = append(edge, vg.Point{X: x(xy.X), Y: y(min(max(a.low[i], p.Y.Min), p.Y.Max))})
+		back = append(back, vg.Point{X: x(xy.X), Y: y(min(max(a.high[i], p.Y.Min), p.Y.Max))})
 	}
-	var area, back, points []vg.Point
-	for i, xy := range b.XYs {
-		points = append(points, vg.Point{X: x(xy.X), Y: y(xy.Y)})
-		if b.Low != nil {
-			area, back = append(area, at(i, b.Low[i])), append(back, at(i, b.High[i]))
-		}
-	}
-	if b.Low != nil {
-		slices.Reverse(back)
-		c.FillPolygon(b.Fill, c.ClipPolygonX(append(area, back...)))
-	}
-	c.StrokeLines(b.LineStyle, c.ClipLinesXY(points)...)
+	slices.Reverse(back)
+	c.FillPolygon(a.fill, c.ClipPolygonX(append(edge, back...)))
 }
 
-func (b *Band) DataRange() (xmin, xmax, ymin, ymax float64) {
-	xmin, xmax, ymin, ymax = plotter.XYRange(b.XYs)
-	for i := range b.Low {
-		ymin, ymax = min(ymin, b.Low[i]), max(ymax, b.High[i])
+func (a *area) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax, ymin, ymax = plotter.XYRange(a.XYs)
+	for i := range a.low {
+		ymin, ymax = min(ymin, a.low[i]), max(ymax, a.high[i])
 	}
 	return xmin, xmax, ymin, ymax
 }
 
-func (b *Band) Thumbnail(c *draw.Canvas) {
-	if b.Low != nil {
-		c.FillPolygon(b.Fill, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
-	}
-	c.StrokeLine2(b.LineStyle, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+func (a *area) Thumbnail(c *draw.Canvas) {
+	c.FillPolygon(a.fill, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
+}
+
+// unpadded is a plotter.Line without its GlyphBoxes: it may begin and end on an axis.
+type unpadded struct {
+	plot.Plotter
+	plot.DataRanger
+	plot.Thumbnailer
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -210,13 +212,5 @@ func number(v, step float64) string {
 	} else if digits > 5 {
 		return "0"
 	}
-	s := strconv.FormatFloat(v, 'f', digits, 64)
-	whole, rest, _ := strings.Cut(s, ".")
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if digits > 0 {
-		return whole + "." + rest
-	}
-	return whole
+	return message.NewPrinter(language.English).Sprintf("%.*f", digits, v)
 }
