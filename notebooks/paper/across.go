@@ -117,9 +117,10 @@ func scoresOf(results map[string][]*sim.Result) (names []string, scores map[stri
 			for i := range runs {
 				runs[i] = 1 - runs[i]/chance
 			}
-			if scores[r.Entry] = append(scores[r.Entry], runs); problems == 1 {
+			if scores[r.Entry] == nil {
 				names = append(names, r.Entry)
 			}
+			scores[r.Entry] = append(scores[r.Entry], runs)
 		}
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return len(scores[name]) < max(problems, 2) || name == "random" }), scores

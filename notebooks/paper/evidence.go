@@ -38,7 +38,7 @@ func paired(a, b *sim.Result) bool {
 		_, text, _ := strings.Cut(r.Problem, " ")
 		return text
 	}
-	return settings(a) == settings(b) && a.Seed == b.Seed && a.Runs == b.Runs && slices.Equal(a.Checkpoints, b.Checkpoints)
+	return settings(a) == settings(b) && a.Seed == b.Seed && a.Runs == b.Runs && a.Steps == b.Steps
 }
 
 // compare is a part about a number a run of each of two entries.
@@ -57,12 +57,14 @@ func (e evidence) compare(a, b string, of func(*sim.Result) []float64, judge fun
 // lower is the claim that a's final regret is below factor times b's.
 func (e evidence) lower(a string, factor float64, b string) Part {
 	return e.compare(a, b, final, func(x, y []float64) Part {
-		d, other := Paired95(x, y, factor), b
+		other := b
 		if factor != 1 {
 			other = fmt.Sprintf("%v x %s", factor, b)
 		}
+		d := sim.Differences(x, y, factor)
+		lower := floats.Count(func(x float64) bool { return x < 0 }, d)
 		return Part{fmt.Sprintf("%s: %s %s, %s %s; %s - %s: %v, lower in %d of %d runs",
-			e.declared.Name, a, centre(x), b, centre(y), a, other, d, lowerIn(x, y, factor), len(x)), d.below(0)}
+			e.declared.Name, a, centre(x), b, centre(y), a, other, Mean95(d), lower, len(d)), Mean95(d).below(0)}
 	})
 }
 
@@ -108,11 +110,18 @@ func (e evidence) note(what string, names []string, of func(*sim.Result) string)
 
 // earnsMore is the claim that a earns more than b in a part of the steps.
 func (e evidence) earnsMore(a, b string, s span) Part {
+	name := b
+	if b == bestOther {
+		b = e.best(s)
+		name += " " + b
+	}
 	return e.compare(a, b, s.earned, func(x, y []float64) Part {
 		d := Paired95(x, y, 1)
-		return Part{fmt.Sprintf("%s, %s: %s %s, %s %s; difference: %v", e.declared.Name, s.name, a, cents(x), b, cents(y), d), d.above(0)}
+		return Part{fmt.Sprintf("%s, %s: %s %s, %s %s; difference: %v", e.declared.Name, s.name, a, cents(x), name, cents(y), d), d.above(0)}
 	})
 }
+
+const bestOther = "the best other" // of earnsMore: see best
 
 // best is the one of the paper's other algorithms that earns most in a part of the steps.
 func (e evidence) best(s span) (best string) {
@@ -129,22 +138,14 @@ func (e evidence) best(s span) (best string) {
 	return best
 }
 
-// leads is the claim that PGCR earns more than the best of the others in a part of the steps.
-func (e evidence) leads(s span) Part {
-	part := e.earnsMore("PGCR", e.best(s), s)
-	part.Evidence = strings.Replace(part.Evidence, ", "+e.best(s), ", the best other "+e.best(s), 1)
-	return part
-}
-
 // flattens is the claim that a's reward stops rising by the middle of the steps.
 func (e evidence) flattens(a string) Part {
 	found, missing := e.find(a, "random")
 	if missing != nil {
 		return *missing
 	}
-	early, late := middleTenth.earned(found[0]), lastTenth.earned(found[0])
-	rise := floats.SubTo(make([]float64, len(early)), late, early)
-	learned := floats.SubTo(make([]float64, len(early)), early, middleTenth.earned(found[1]))
+	early := middleTenth.earned(found[0])
+	rise, learned := sim.Differences(lastTenth.earned(found[0]), early, 1), sim.Differences(early, middleTenth.earned(found[1]), 1)
 	d := Paired95(rise, learned, flat)
 	return Part{fmt.Sprintf("%s: %s in the %s %s, %s more than random; in the %s %s more than there; less %v x the former: %v",
 		e.declared.Name, a, middleTenth.name, cents(early), cents(learned), lastTenth.name, cents(rise), flat, d), d.below(0)}
@@ -172,7 +173,7 @@ func largerLead(a, b evidence) Part {
 		if missing != nil {
 			return nil
 		}
-		return floats.SubTo(make([]float64, r.Runs), lastTenth.earned(r), lastTenth.earned(found[1]))
+		return sim.Differences(lastTenth.earned(r), lastTenth.earned(found[1]), 1)
 	}
 	return beside(a, b, "PGCR").compare(a.declared.Name, b.declared.Name, lead, func(x, y []float64) Part {
 		d := Paired95(x, y, 1)
@@ -235,37 +236,21 @@ var (
 // earned is the reward a step of every run in the part. Results are kept at
 // every hundredth of the steps, so parts of a few steps may be shifted by one.
 func (s span) earned(r *sim.Result) []float64 {
-	at := func(fraction float64) int { // the checkpoint, -1 before the first
-		step := int(math.Round(fraction * float64(r.Steps)))
-		if step < r.Checkpoints[0] {
-			return -1
-		}
-		k, _ := slices.BinarySearch(r.Checkpoints, step)
-		return min(k, len(r.Checkpoints)-1)
+	steps := slices.Insert(slices.Clone(r.Checkpoints), 0, 0)
+	at := func(fraction float64) int {
+		k, _ := slices.BinarySearch(steps, int(math.Round(fraction*float64(r.Steps))))
+		return min(k, len(steps)-1)
 	}
-	from, to := at(s.from), max(at(s.to), 0)
+	from, to := at(s.from), max(at(s.to), 1)
 	if from == to { // fewer than 10 steps
 		from--
 	}
 	out := make([]float64, len(r.Reward))
 	for run, reward := range r.Reward {
-		gained, steps := reward[to], r.Checkpoints[to]
-		if from >= 0 {
-			gained, steps = gained-reward[from], steps-r.Checkpoints[from]
-		}
-		out[run] = gained / float64(steps)
+		reward = slices.Insert(slices.Clone(reward), 0, 0)
+		out[run] = (reward[to] - reward[from]) / float64(steps[to]-steps[from])
 	}
 	return out
-}
-
-// lowerIn is in how many of the runs x is lower than factor times y.
-func lowerIn(x, y []float64, factor float64) (runs int) {
-	for _, d := range differences(x, y, factor) {
-		if d < 0 {
-			runs++
-		}
-	}
-	return runs
 }
 
 // centre is the mean of the runs, and their median where it is another: a mean
@@ -274,16 +259,13 @@ func centre(x []float64) string {
 	if len(x) == 0 {
 		return "none"
 	}
-	mean, middle := stat.Mean(x, nil), median(x)
+	mean := stat.Mean(x, nil)
+	x = slices.Sorted(slices.Values(x))
+	middle := (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 	if math.Abs(mean-middle) <= 0.1*math.Abs(mean) {
 		return short(mean)
 	}
 	return fmt.Sprintf("%s (median %s)", short(mean), short(middle))
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 // short writes a number with three digits or all before the point.

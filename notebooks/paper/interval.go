@@ -17,22 +17,8 @@ func Mean95(values []float64) Interval {
 	return Interval{mean, low, high}
 }
 
-// Paired95 is Mean95 of the differences a[r] - factor*b[r]. Entries meet the same problem streams
-// run by run, so what the runs have in common cancels. It panics when the lengths differ.
-func Paired95(a, b []float64, factor float64) Interval { return Mean95(differences(a, b, factor)) }
-
-func differences(a, b []float64, factor float64) []float64 {
-	if len(a) != len(b) {
-		panic(fmt.Sprintf("paper: %d runs paired with %d", len(a), len(b)))
-	}
-	d := make([]float64, len(a))
-	for r := range d {
-		if d[r] = a[r] - factor*b[r]; math.Abs(d[r]) < 1e-12*math.Abs(a[r]) {
-			d[r] = 0 // a difference by rounding is none
-		}
-	}
-	return d
-}
+// Paired95 is Mean95 of the differences a[r] - factor*b[r], see [sim.Differences].
+func Paired95(a, b []float64, factor float64) Interval { return Mean95(sim.Differences(a, b, factor)) }
 
 // String writes the interval with as many digits as its length makes sense of:
 // "-12.3 [-15.1, -9.5]", or "0.000 [no interval]" where the runs tell nothing of
@@ -85,16 +71,16 @@ func (i Interval) within(low, high float64) Verdict {
 // conclude is the verdict on a claim with several parts, notes apart: one part
 // refutes it, and all of them reproduce it.
 func conclude(parts []Part) Verdict {
-	for _, v := range []Verdict{NotReproduced, NotRun, Undecided, Reproduced} {
-		for _, p := range parts {
-			if p.Verdict != v {
-				continue
-			}
-			if v == NotRun && slices.ContainsFunc(parts, func(p Part) bool { return p.Verdict == Undecided || p.Verdict == Reproduced }) {
-				return partlyRun
-			}
-			return v
-		}
+	has := func(v Verdict) bool { return slices.ContainsFunc(parts, func(p Part) bool { return p.Verdict == v }) }
+	switch judged := has(Undecided) || has(Reproduced); {
+	case has(NotReproduced):
+		return NotReproduced
+	case has(NotRun) && judged:
+		return partlyRun
+	case has(NotRun) || !judged:
+		return NotRun
+	case has(Undecided):
+		return Undecided
 	}
-	return NotRun
+	return Reproduced
 }

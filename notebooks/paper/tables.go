@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/contextrec/contextrec/envs/sim"
@@ -50,30 +51,25 @@ func RegretTable(results []*sim.Result) (header []string, rows [][]string) {
 // ResultsTable is a row an algorithm and a column an experiment with random choice: the
 // mean final regret of the runs, on music the reward a step, with 95 % intervals.
 func ResultsTable(experiments []sim.Experiment, results map[string][]*sim.Result) (header []string, rows [][]string) {
+	experiments = slices.DeleteFunc(slices.Clone(experiments), func(e sim.Experiment) bool {
+		_, missing := evidence{e, results[e.Name]}.find("random")
+		return missing != nil
+	})
 	header = []string{"regret, of music reward a step [95 % interval]"}
-	place := map[string]int{}
-	for _, e := range experiments {
-		random, missing := evidence{e, results[e.Name]}.find("random")
-		if missing != nil {
-			continue
-		}
+	for column, e := range experiments {
 		of := final
 		if IsMusic(e) {
 			of = allSteps.earned
 		}
-		header = append(header, fmt.Sprintf("%s, %d steps", e.Name, random[0].Steps))
+		header = append(header, fmt.Sprintf("%s, %d steps", e.Name, results[e.Name][0].Steps))
 		for _, r := range results[e.Name] {
-			at, known := place[r.Entry]
-			if !known {
-				at, place[r.Entry] = len(rows), len(rows)
-				rows = append(rows, []string{r.Entry})
+			at := slices.IndexFunc(rows, func(row []string) bool { return row[0] == r.Entry })
+			if at < 0 {
+				at, rows = len(rows), append(rows, make([]string, 1+len(experiments)))
+				rows[at][0] = r.Entry
 			}
-			rows[at] = append(rows[at], slices.Repeat([]string{""}, len(header)-1-len(rows[at]))...)
-			rows[at] = append(rows[at], Mean95(of(r)).String())
+			rows[at][1+column] = Mean95(of(r)).String()
 		}
-	}
-	for i, row := range rows {
-		rows[i] = append(row, slices.Repeat([]string{""}, len(header)-len(row))...)
 	}
 	return header, rows
 }
@@ -107,28 +103,25 @@ func sorted(results []*sim.Result, by func(*sim.Result) float64) []*sim.Result {
 // regrets or, on music and where there are none, their rewards a step. It panics when there is
 // no result of the entry, and when results cannot be paired.
 func DifferenceTable(results []*sim.Result, entry string) (header []string, rows [][]string) {
-	of, what, better := final, "final regret", "lower"
+	of, what, better, sign := final, "final regret", "lower", 1.0
 	if slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Regret == nil || isMusic(r) }) {
-		of, what, better = allSteps.earned, "reward a step", "higher"
+		of, what, better, sign = allSteps.earned, "reward a step", "higher", -1
 	}
 	own := Select(results, entry)[0]
 	for _, r := range Without(results, entry) {
 		if !paired(own, r) {
 			panic(fmt.Sprintf("paper: %q and %q were run in different settings", entry, r.Entry))
 		}
-		x, y := of(own), of(r)
-		count := lowerIn(x, y, 1)
-		if better == "higher" {
-			count = lowerIn(y, x, 1)
-		}
-		d, verdict := Paired95(x, y, 1), "no difference seen"
+		runs := sim.Differences(of(own), of(r), 1)
+		count := floats.Count(func(d float64) bool { return sign*d < 0 }, runs)
+		d, verdict := Mean95(runs), "no difference seen"
 		switch {
 		case d.High < 0:
 			verdict = "lower"
 		case d.Low > 0:
 			verdict = "higher"
 		}
-		rows = append(rows, []string{"less " + r.Entry, d.String(), verdict, fmt.Sprintf("%d of %d", count, len(x))})
+		rows = append(rows, []string{"less " + r.Entry, d.String(), verdict, fmt.Sprintf("%d of %d", count, len(runs))})
 	}
 	return []string{what + " of " + entry, "mean difference [95 % interval]", "it is", "runs in which it is " + better}, rows
 }
