@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -106,13 +108,9 @@ func (o Options) middle(median bool, runs int) (name string, at func(values []fl
 		return "one run", func(v []float64) (float64, float64, float64) { return v[0], v[0], v[0] }
 	case median:
 		return "median and 10 to 90 %" + of, func(v []float64) (float64, float64, float64) {
-			v = slices.Sorted(slices.Values(v))
-			quantile := func(q float64) float64 { // interpolates: 0 is the least, 1 the largest
-				at := q * float64(runs-1)
-				k := min(int(at), runs-2)
-				return v[k] + (at-float64(k))*(v[k+1]-v[k])
-			}
-			return quantile(0.5), quantile(0.1), quantile(0.9)
+			var quantile interp.PiecewiseLinear // 0 is the least, 1 the largest
+			quantile.Fit(floats.Span(make([]float64, runs), 0, 1), slices.Sorted(slices.Values(v)))
+			return quantile.Predict(0.5), quantile.Predict(0.1), quantile.Predict(0.9)
 		}
 	case o.Interval:
 		return "mean and 95 % interval" + of, sim.Interval95
