@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/contextrec/contextrec/baselines"
 	"github.com/contextrec/contextrec/baselines/neural"
 	"github.com/contextrec/contextrec/envs"
+	"github.com/contextrec/contextrec/envs/kkbox"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/pgcr"
 )
@@ -24,7 +26,6 @@ import (
 const (
 	tries     = 32
 	finalists = 8
-	decay     = 0.0001
 	falling   = "+decay" // behind the name of a try
 	tuneSeed  = 101
 )
@@ -32,35 +33,39 @@ const (
 // Tuning is the first round of the search for an experiment's settings, an experiment whose entries
 // are the tries, such as "PGCR 07": all are stored like other results.
 func Tuning(e sim.Experiment) sim.Experiment {
-	round := sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
+	return sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Entries: drawn(e.Problem, 0), Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
+}
+
+// drawn are the tries on a problem. The decay is that of the algorithms that have falling learning rates.
+func drawn(problem envs.Problem, decay float64) (entries []sim.Entry) {
 	var networks []network
 	for d := (draws{envs.NewRand(tuneSeed, "networks")}); len(networks) < tries; {
-		networks = append(networks, d.network())
+		networks = append(networks, d.network(decay))
 	}
 	for _, name := range []string{"PGCR", "PGCR, ours", "vanilla PG", "epsilon-greedy", "greedy", "Lin-UCB", "GLM-UCB", "Thompson"} {
-		if gaussian(e.Problem) && name == "GLM-UCB" {
+		if gaussian(problem) && name == "GLM-UCB" {
 			continue // as in the paper
 		}
 		d := draws{envs.NewRand(tuneSeed, name)}
 		for i, n := range networks {
-			round.Entries = append(round.Entries, sim.Entry{Name: fmt.Sprintf("%s %02d", name, i+1), Algorithm: d.algorithm(name, e, n)})
+			entries = append(entries, sim.Entry{Name: fmt.Sprintf("%s %02d", name, i+1), Algorithm: d.algorithm(name, problem, n)})
 		}
 	}
-	return round
+	return entries
 }
 
 // Finals is the second round: five times the steps of the first and other seeds,
 // for the best finalists of each algorithm by the results of the first.
 func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
-	entries := round.Entries
+	entries, decaying := round.Entries, drawn(round.Problem, 0.0001)
 	round.Name, round.Seed, round.Entries = "finals-"+round.Name, round.Seed+1, nil
 	round.Steps *= 5
 	for _, ranked := range ranking(first) {
 		for i, r := range ranked[:min(finalists, len(ranked))] {
-			n := entries[slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })]
-			other := sim.Entry{Name: n.Name + falling, Algorithm: withDecay(n.Algorithm)}
+			k := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
+			n, other := entries[k], sim.Entry{Name: r.Entry + falling, Algorithm: decaying[k].Algorithm}
 			switch {
-			case other.Algorithm == nil || strings.HasPrefix(n.Name, "PGCR "): // the paper's form has none
+			case reflect.DeepEqual(n.Algorithm, other.Algorithm): // it has no falling rates
 				round.Entries = append(round.Entries, n)
 			case i < finalists/2:
 				round.Entries = append(round.Entries, n, other)
@@ -70,38 +75,14 @@ func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 	return round
 }
 
-// withDecay is an algorithm with falling learning rates; nil where there are none.
-func withDecay(algorithm envs.Algorithm) envs.Algorithm {
-	switch a := algorithm.(type) {
-	case baselines.Standardised:
-		if a.Algorithm = withDecay(a.Algorithm); a.Algorithm != nil {
-			return a
-		}
-	case pgcr.Config:
-		a.Decay = decay
-		return a
-	case neural.VanillaPG:
-		a.Decay = decay
-		return a
-	case neural.EpsilonGreedy:
-		a.Decay = decay
-		return a
-	case neural.Greedy:
-		a.Decay = decay
-		return a
-	}
-	return nil
-}
-
 // TuningTable is a row an algorithm: what its best setting got in the finals and in the first
 // round, where it was chosen for that, and the median of all tries, the price of not tuning.
 func TuningTable(first, finals []*sim.Result) (header []string, rows [][]string) {
 	tried := ranking(first)
 	for i, ranked := range ranking(finals) {
 		best := ranked[0]
-		chosen := tried[i][slices.IndexFunc(tried[i], func(r *sim.Result) bool { return r.Entry == strings.TrimSuffix(best.Entry, falling) })]
-		s := outcome(best)
-		rows = append(rows, []string{best.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(outcome(chosen).Mean),
+		chosen, s := Select(tried[i], strings.TrimSuffix(best.Entry, falling)), outcome(best)
+		rows = append(rows, []string{best.Entry, Interval{s.Mean, s.Low, s.High}.String(), short(outcome(chosen[0]).Mean),
 			short(outcome(tried[i][len(tried[i])/2]).Mean), best.Algorithm})
 	}
 	return []string{"best setting", "in the finals, mean [95 % interval]", "in the first round", "median try there", "settings"}, rows
@@ -133,13 +114,11 @@ func outcome(r *sim.Result) sim.Statistics {
 // first occur, each with the best setting first: that of the lowest mean regret or,
 // on music, of the highest mean reward.
 func ranking(results []*sim.Result) (ranked [][]*sim.Result) {
-	group := map[string]int{}
+	name := func(r *sim.Result) string { return r.Entry[:strings.LastIndex(r.Entry, " ")] }
 	for _, r := range results {
-		name := r.Entry[:strings.LastIndex(r.Entry, " ")]
-		at, known := group[name]
-		if !known {
-			at, group[name] = len(ranked), len(ranked)
-			ranked = append(ranked, nil)
+		at := slices.IndexFunc(ranked, func(group []*sim.Result) bool { return name(group[0]) == name(r) })
+		if at < 0 {
+			at, ranked = len(ranked), append(ranked, nil)
 		}
 		ranked[at] = append(ranked[at], r)
 	}
@@ -157,32 +136,34 @@ func ranking(results []*sim.Result) (ranked [][]*sim.Result) {
 // network is what all algorithms that learn by networks have. Their tries of one
 // number have the same, so that what one of them finds is not its luck.
 type network struct {
-	actorRate, criticRate, initScale float64
-	updates                          int
-	weighted, standardised           bool
+	decay, actorRate, criticRate, initScale float64
+	updates                                 int
+	weighted, standardised                  bool
 }
 
-func (d draws) network() network {
-	return network{d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
+func (d draws) network(decay float64) network {
+	return network{decay, d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
 }
 
-// algorithm is a try of an algorithm of an experiment: all that decides, and the same ranges for the
+// algorithm is a try of an algorithm on a problem: all that decides, and the same ranges for the
 // settings that algorithms share. "PGCR" keeps to the paper's form, "PGCR, ours" has what we add to it.
-func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algorithm) {
+func (d draws) algorithm(name string, problem envs.Problem, n network) (a envs.Algorithm) {
 	form := pgcr.Paper()
-	if IsMusic(e) {
-		untuned := slices.IndexFunc(e.Entries, func(n sim.Entry) bool { return n.Name == "PGCR, untuned" })
-		form = e.Entries[untuned].Algorithm.(pgcr.Config) // with its networks and batches
+	switch problem.(type) { // of music: with its networks and batches
+	case kkbox.MusicStateless:
+		form = MusicStateless().Entries[1].Algorithm.(pgcr.Config)
+	case kkbox.MusicState:
+		form = MusicState().Entries[1].Algorithm.(pgcr.Config)
 	}
 	form.ActorRate, form.CriticRate = n.actorRate, n.criticRate
 	ours := form
-	ours.InitScale, ours.UpdatesPerStep, ours.WeightedCritic = n.initScale, n.updates, n.weighted
+	ours.Decay, ours.InitScale, ours.UpdatesPerStep, ours.WeightedCritic = n.decay, n.initScale, n.updates, n.weighted
 	heuristics := func(c pgcr.Config) pgcr.Config {
 		c.Resamples, c.Dropout, c.Greed.Rate = int(d.oneOf(1, 4)), d.oneOf(0, 0, 0, 0.33), d.oneOf(0, 0, 0.0003, 0.001)
 		return c
 	}
 	values := neural.Settings{Hidden: form.Hidden, BatchSize: form.BatchSize, UpdateEvery: form.UpdateEvery,
-		Rate: n.criticRate, InitScale: n.initScale, UpdatesPerStep: n.updates}
+		Rate: n.criticRate, Decay: n.decay, InitScale: n.initScale, UpdatesPerStep: n.updates}
 	standardised := n.standardised
 	// Linear and logistic models have the width of their exploration, from least on, a ridge, and
 	// the other intercept or not.
@@ -211,7 +192,7 @@ func (d draws) algorithm(name string, e sim.Experiment, n network) (a envs.Algor
 	case "Thompson":
 		scale, ridge, other := linear(0.001)
 		a = baselines.LogisticThompson{Scale: scale, Ridge: ridge, NoIntercept: other}
-		if gaussian(e.Problem) {
+		if gaussian(problem) {
 			a = baselines.LinearThompson{Scale: scale, Ridge: ridge, Intercept: other}
 		}
 	}
