@@ -67,8 +67,8 @@ func (s Scores) Improvement(t Scores) (p float64) {
 
 // Bootstrap95 are statistics of scores with their intervals from 2,000 stratified bootstrap
 // samples, in which the runs of each problem are drawn with replacement, for each algorithm by
-// itself. The same scores give the same intervals. Where the runs of every problem are equal they tell
-// nothing of their spread, and the intervals are infinite.
+// itself. The same scores give the same intervals. Where the samples do not differ, as those of equal
+// runs, they tell nothing of the spread, and the interval is infinite.
 func Bootstrap95(s []Scores, statistics ...func(s []Scores) float64) (intervals []Interval) {
 	rng, values, drawn := envs.NewRand(1, "paper/bootstrap"), make([][]float64, len(statistics)), make([]Scores, len(s))
 	for range 2000 {
@@ -84,12 +84,11 @@ func Bootstrap95(s []Scores, statistics ...func(s []Scores) float64) (intervals 
 			values[i] = append(values[i], statistic(drawn))
 		}
 	}
-	vary := slices.ContainsFunc(slices.Concat(s...), func(runs []float64) bool { return !math.IsInf(Mean95(runs).High, 1) })
 	for i, statistic := range statistics {
 		slices.Sort(values[i])
 		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, values[i], nil) }
 		interval := Interval{statistic(s), quantile(0.025), quantile(0.975)}
-		if !vary {
+		if interval.High-interval.Low <= 1e-12*math.Abs(interval.Mean) {
 			interval.Low, interval.High = math.Inf(-1), math.Inf(1)
 		}
 		intervals = append(intervals, interval)

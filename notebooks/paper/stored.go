@@ -38,11 +38,10 @@ func Stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	problem, failed := sim.Declaration(e.Problem)
-	found := map[int][]*sim.Result{} // by steps
+	problem, _ := sim.Declaration(e.Problem) // what cannot be recorded is not stored
+	found := map[int][]*sim.Result{}         // by steps
 	for _, n := range e.Entries {
-		algorithm, failed2 := sim.Declaration(n.Algorithm)
-		failed = errors.Join(failed, failed2)
+		algorithm, _ := sim.Declaration(n.Algorithm)
 		for _, r := range present {
 			if r.Entry == n.Name && r.Algorithm == algorithm && r.Problem == problem && r.Runs == e.Runs && r.Seed == e.Seed {
 				found[r.Steps] = append(found[r.Steps], r)
@@ -60,7 +59,7 @@ func Stored(store sim.Store, e sim.Experiment) ([]*sim.Result, error) {
 			return nil, errors.Join(err, fmt.Errorf("paper: the results of %s for %q and %q are of different code: run it again", e.Name, best[0].Entry, r.Entry))
 		}
 	}
-	return best, errors.Join(err, failed)
+	return best, err
 }
 
 // WithPeers returns the results of an experiment and, after them, those that other

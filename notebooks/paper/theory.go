@@ -63,21 +63,19 @@ func (t *Theory) actorParts(n int) (parts []Part) {
 // setParts are the claim that the ratio falls with N, and is above 5 with others
 // that are drawn independently.
 func (t *Theory) setParts() (parts []Part) {
-	byProblem := map[string][]Ratio{}
+	before := map[string]Ratio{} // of a problem, with sets drawn jointly
 	for _, r := range t.Actor {
 		if r.Independently {
 			parts = append(parts, Part{fmt.Sprintf("%s: drawn independently, N = %d: %v, limit 5", r.Problem, r.N, r.Ratio), r.Ratio.above(5)})
 			continue
 		}
-		list := byProblem[r.Problem]
-		if len(list) > 0 {
-			before := list[len(list)-1]
+		if b, known := before[r.Problem]; known {
 			parts = append(parts, Part{
-				fmt.Sprintf("%s: drawn jointly, N = %d: %v, N = %d: %v", r.Problem, before.N, before.Ratio, r.N, r.Ratio),
-				r.Ratio.below(before.Ratio.Mean),
+				fmt.Sprintf("%s: drawn jointly, N = %d: %v, N = %d: %v", r.Problem, b.N, b.Ratio, r.N, r.Ratio),
+				r.Ratio.below(b.Ratio.Mean),
 			})
 		}
-		byProblem[r.Problem] = append(list, r)
+		before[r.Problem] = r
 	}
 	return parts
 }
