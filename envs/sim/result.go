@@ -90,9 +90,8 @@ func Interval95(x []float64) (mean, low, high float64) {
 	return mean, mean - half, mean + half
 }
 
-// Differences are a[r] - factor*b[r]: one number a run of two entries, which meet the same problem
-// streams, so that what the runs have in common cancels. A difference by rounding, less than 1e-12 of
-// a[r], is none. It panics when the lengths differ.
+// Differences are a[r] - factor*b[r] of numbers of two entries, whose runs meet the same problem streams:
+// what they have in common cancels. One by rounding, below 1e-12 of a[r], is 0. Other lengths panic.
 func Differences(a, b []float64, factor float64) []float64 {
 	d := floats.AddScaledTo(make([]float64, len(a)), a, -factor, b)
 	for r := range d {

@@ -85,17 +85,13 @@ func (e evidence) alike(a, b string) Part {
 	})
 }
 
-// finals notes the final regrets of those of the named that were run, and is
-// empty when none was; averages notes their rewards a step.
-func (e evidence) finals(names ...string) Part {
-	return e.note("final regret", names, func(r *sim.Result) string { return centre(final(r)) })
-}
-
-func (e evidence) averages(names ...string) Part {
-	return e.note("reward a step", names, func(r *sim.Result) string { return cents(allSteps.earned(r)) })
-}
-
-func (e evidence) note(what string, names []string, of func(*sim.Result) string) Part {
+// note notes the final regrets, of music the rewards a step, of those of the named that were
+// run, and is empty when none was.
+func (e evidence) note(names ...string) Part {
+	what, of := "final regret", func(r *sim.Result) string { return centre(final(r)) }
+	if IsMusic(e.declared) {
+		what, of = "reward a step", func(r *sim.Result) string { return cents(allSteps.earned(r)) }
+	}
 	var list []string
 	for _, name := range names {
 		if found, missing := e.find(name); missing == nil {

@@ -44,18 +44,18 @@ func (t *Theory) criticParts() (parts []Part) {
 	return parts
 }
 
-// actorParts are the claim that the ratio of the variances is at most 1 at n. It
+// actorParts are the claim that the ratio of the variances is at most 1 at N = 1. It
 // is refuted where the whole interval is above 1.
-func (t *Theory) actorParts(n int) (parts []Part) {
+func (t *Theory) actorParts() (parts []Part) {
 	for _, r := range t.Actor {
-		if r.Independently || r.N != n {
+		if r.Independently || r.N != 1 {
 			continue
 		}
 		verdict := r.Ratio.below(noHigher)
 		if r.Ratio.Low > 1 {
 			verdict = NotReproduced
 		}
-		parts = append(parts, Part{fmt.Sprintf("%s: ratio of the variances at N = %d: %v, limit %v", r.Problem, n, r.Ratio, noHigher), verdict})
+		parts = append(parts, Part{fmt.Sprintf("%s: ratio of the variances at N = 1: %v, limit %v", r.Problem, r.Ratio, noHigher), verdict})
 	}
 	return parts
 }
