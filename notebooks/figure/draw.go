@@ -27,7 +27,7 @@ import (
 // The area is cut off at 0, below which no regret lies, and a line that ends above five times the
 // median of all ends would flatten the others: it leaves the figure, and the key says where it ends.
 func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
-	return curves(results, Axes{X: "step", Y: "cumulative regret", cut: true}, opt, regret)
+	return curves(results, Axes{X: "step", Y: "cumulative regret", cut: true}, opt, noRegret, regret)
 }
 
 // RegretLogLog draws the regret on logarithmic axes, on which growth as a power of the step is a
@@ -37,7 +37,7 @@ func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
 // checkpoint at which the median is above 0; a result without one has no line, and the key says so.
 // Otherwise it is as Regret; Options.Interval changes nothing.
 func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
-	return curves(results, Axes{X: "step", Y: "cumulative regret", LogX: true, LogY: true}, opt, regret)
+	return curves(results, Axes{X: "step", Y: "cumulative regret", LogX: true, LogY: true}, opt, noRegret, regret)
 }
 
 // Difference draws the regret of the results less that of the named one, run by run, for lines that
@@ -50,21 +50,17 @@ func Difference(results []*sim.Result, name string, opt Options) (*plot.Plot, er
 	}
 	opt.Interval, opt.References = true, nil
 	axes := Axes{X: "step", Y: "regret less that of " + name}
-	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64, err error) {
-		steps, all, err := regret(r)
-		for run, values := range all {
+	return curves(results, axes, opt, noRegret, func(r *sim.Result) (steps []int, runs [][]float64) {
+		for run, values := range r.Regret {
 			runs = append(runs, sim.Differences(values, results[at].Regret[run], 1))
 		}
-		return steps, runs, err
+		return r.Checkpoints, runs
 	})
 }
 
-func regret(r *sim.Result) (steps []int, runs [][]float64, err error) {
-	if r.Regret == nil {
-		err = fmt.Errorf("figure: %q of %q has no regret: its environment is no Oracle", r.Entry, r.Experiment)
-	}
-	return r.Checkpoints, r.Regret, err
-}
+const noRegret = "has no regret: its environment is no Oracle"
+
+func regret(r *sim.Result) (steps []int, runs [][]float64) { return r.Checkpoints, r.Regret }
 
 // AverageReward draws the realised reward a step, averaged over episodes of the given number of
 // steps, at least 1. Rewards are known at a result's checkpoints only, so an episode ends at the
@@ -73,7 +69,10 @@ func regret(r *sim.Result) (steps []int, runs [][]float64, err error) {
 func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot, error) {
 	episode = max(episode, 1)
 	axes := Axes{X: fmt.Sprintf("step, in episodes of %s", number(float64(episode), 1)), Y: "reward a step"}
-	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64, err error) {
+	return curves(results, axes, opt, fmt.Sprintf("has fewer steps than an episode of %d", episode), func(r *sim.Result) (steps []int, runs [][]float64) {
+		if r.Steps < episode {
+			return nil, nil
+		}
 		runs = make([][]float64, r.Runs)
 		before, last := make([]float64, r.Runs), 0
 		for k, step := range r.Checkpoints {
@@ -87,9 +86,6 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 			}
 			last = step
 		}
-		if last == 0 {
-			err = fmt.Errorf("figure: %q of %q has %d steps, fewer than an episode of %d", r.Entry, r.Experiment, r.Steps, episode)
-		}
 		if opt.reference(r.Entry) {
 			steps = []int{0, r.Steps}
 			for run, reward := range r.Reward {
@@ -97,7 +93,7 @@ func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot,
 				runs[run] = []float64{mean, mean}
 			}
 		}
-		return steps, runs, err
+		return steps, runs
 	})
 }
 
@@ -122,29 +118,31 @@ func (o Options) middle(median bool, runs int) (name string, at func(values []fl
 	}
 }
 
-// curves draws results by what of returns for each: values [run][point] at steps.
-func curves(results []*sim.Result, axes Axes, opt Options, of func(*sim.Result) (steps []int, runs [][]float64, err error)) (*plot.Plot, error) {
+// curves draws results by what of returns for each: values [run][point] at steps, or no runs where
+// the result lacks what is to be drawn.
+func curves(results []*sim.Result, axes Axes, opt Options, lack string, of func(*sim.Result) (steps []int, runs [][]float64)) (*plot.Plot, error) {
 	if len(results) == 0 {
 		return nil, errors.New("figure: no results to draw")
 	}
-	first, seen := results[0], map[string]bool{}
+	first := results[0]
 	name, at := opt.middle(axes.LogY, first.Runs)
 	axes.Y += ", " + name
 	setting := func(r *sim.Result) string {
 		return fmt.Sprintf("problem %s, %d runs, %d steps, seed %d", r.Problem, r.Runs, r.Steps, r.Seed)
 	}
-	series := make([]Series, len(results))
 	for i, r := range results {
 		if a, b := setting(first), setting(r); a != b {
 			return nil, fmt.Errorf("figure: results of different settings: %q has %s; %q has %s", first.Entry, a, r.Entry, b)
 		}
-		if seen[r.Entry] {
+		if slices.ContainsFunc(results[:i], func(before *sim.Result) bool { return before.Entry == r.Entry }) {
 			return nil, fmt.Errorf("figure: two results are called %q", r.Entry)
 		}
-		seen[r.Entry] = true
-		steps, runs, err := of(r)
-		if err != nil {
-			return nil, err
+	}
+	series := make([]Series, len(results))
+	for i, r := range results {
+		steps, runs := of(r)
+		if runs == nil {
+			return nil, fmt.Errorf("figure: %q of %q %s", r.Entry, r.Experiment, lack)
 		}
 		line := Series{Name: r.Entry, Reference: opt.reference(r.Entry)}
 		values := make([]float64, len(runs))
@@ -207,13 +205,20 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 	}
 	p := newPlot(axes, plotter.Grid{Vertical: rule, Horizontal: rule})
 	entries, order, lowest := make([]entry, len(series)), make([]int, len(series)), math.Inf(1)
+	add := func(i int, d interface {
+		plot.Plotter
+		plot.Thumbnailer
+	}) {
+		p.Add(d)
+		entries[i].thumbs = append(entries[i].thumbs, d)
+	}
 	for i, s := range series {
 		order[i], entries[i] = i, entry{name: s.Name, y: math.Inf(-1)}
 		if len(s.Y) > 0 && (joined || s.Reference) {
 			entries[i].y = s.Y[len(s.Y)-1]
 		}
 		if s.Low != nil {
-			entries[i].add(p, &area{s.xys(), s.Low, s.High, faint(styles[i].Color, len(series))})
+			add(i, &area{s.xys(), s.Low, s.High, faint(styles[i].Color, len(series))})
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(over(styles[a]), over(styles[b])) })
@@ -228,11 +233,11 @@ func points(series []Series, axes Axes, opt Options, joined, steps bool) (*plot.
 		}
 		if joined || s.Reference {
 			l := &plotter.Line{XYs: s.xys(), LineStyle: styles[i]}
-			entries[i].add(p, unpadded{l, l, l})
+			add(i, unpadded{l, l, l})
 		}
 		if !s.Reference && (!joined || len(s.Y) <= 25 && s.Low == nil) { // more would only thicken a line
 			dot := draw.GlyphStyle{Color: styles[i].Color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-			entries[i].add(p, &plotter.Scatter{XYs: s.xys(), GlyphStyle: dot})
+			add(i, &plotter.Scatter{XYs: s.xys(), GlyphStyle: dot})
 		}
 	}
 	if math.IsInf(lowest, 1) {
@@ -285,8 +290,8 @@ func Bars(labels []string, series []Series, axes Axes, opt Options) (*plot.Plot,
 			s.X[k] = left + width/2
 			bars.XYs[k] = plotter.XYs{{X: left, Y: 0}, {X: left + 0.94*width, Y: 0}, {X: left + 0.94*width, Y: y}, {X: left, Y: y}}
 		}
-		entries[i] = entry{name: s.Name, y: math.Inf(1)}
-		entries[i].add(p, bars)
+		p.Add(bars)
+		entries[i] = entry{s.Name, []plot.Thumbnailer{bars}, math.Inf(1)}
 		addErrorBars(p, s, axes, ink)
 	}
 	ticks := make(plot.ConstantTicks, len(labels))

@@ -183,17 +183,6 @@ type entry struct {
 	y      float64 // where the line ends, in data units
 }
 
-// drawn is a part of what an entry names, whose sample is in the key.
-type drawn interface {
-	plot.Plotter
-	plot.Thumbnailer
-}
-
-func (e *entry) add(p *plot.Plot, d drawn) {
-	p.Add(d)
-	e.thumbs = append(e.thumbs, d)
-}
-
 // Between the data and the samples, the width of a sample, and to its name.
 const keyGap, keyThumb, keySpace = vg.Length(7), vg.Length(22), vg.Length(5)
 
