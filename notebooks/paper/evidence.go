@@ -47,11 +47,7 @@ func (e evidence) compare(a, b string, of func(*sim.Result) []float64, judge fun
 	if missing != nil {
 		return *missing
 	}
-	x, y := of(found[0]), of(found[1])
-	if x == nil || y == nil {
-		return Part{fmt.Sprintf("%s: nothing to compare of %s or %s", e.declared.Name, a, b), NotRun}
-	}
-	return judge(x, y)
+	return judge(of(found[0]), of(found[1]))
 }
 
 // lower is the claim that a's final regret is below factor times b's.
@@ -163,13 +159,16 @@ func beside(a, b evidence, entry string) evidence {
 // largerLead is the claim that PGCR's lead over the best of the others is larger
 // in experiment a than in b at the end.
 func largerLead(a, b evidence) Part {
-	lead := func(r *sim.Result) []float64 {
-		e := map[string]evidence{a.declared.Name: a, b.declared.Name: b}[r.Entry]
+	others := map[string]*sim.Result{}
+	for _, e := range []evidence{a, b} {
 		found, missing := e.find("PGCR", e.best(lastTenth))
 		if missing != nil {
-			return nil
+			return *missing
 		}
-		return sim.Differences(lastTenth.earned(r), lastTenth.earned(found[1]), 1)
+		others[e.declared.Name] = found[1]
+	}
+	lead := func(r *sim.Result) []float64 {
+		return sim.Differences(lastTenth.earned(r), lastTenth.earned(others[r.Entry]), 1)
 	}
 	return beside(a, b, "PGCR").compare(a.declared.Name, b.declared.Name, lead, func(x, y []float64) Part {
 		d := Paired95(x, y, 1)
