@@ -90,10 +90,11 @@ func newPlot(axes Axes, grid plotter.Grid) *plot.Plot {
 // finish adds what stands around the data, and the key where there is more than
 // one name, or nothing but a line to compare with.
 func finish(p *plot.Plot, axes Axes, opt Options, entries []entry) *plot.Plot {
+	f := &frame{title: opt.Title, label: axes.Y}
 	if len(entries) > 1 || opt.reference(entries[0].name) {
-		p.Add(key(entries))
+		f.key = entries
 	}
-	p.Add(&frame{title: opt.Title, label: axes.Y})
+	p.Add(f)
 	return p
 }
 
@@ -174,8 +175,13 @@ func Save(p *plot.Plot, path string, width, height vg.Length) error {
 	return sim.WriteFile(path, b.Bytes())
 }
 
-// key is a legend right of the data, from the top: plot.Legend would lie on the lines.
-type key []entry
+// frame writes title and name of the Y axis above the data, draws the axes over the grid, and the key
+// to the right: plot.Legend would lie on the lines, and plot.Axis leaves half of a figure with a
+// logarithmic axis empty.
+type frame struct {
+	title, label string
+	key          []entry // from the top; nil: none
+}
 
 type entry struct {
 	name   string
@@ -183,22 +189,26 @@ type entry struct {
 	y      float64 // where the line ends, in data units
 }
 
-// Between the data and the samples, the width of a sample, and to its name.
-const keyGap, keyThumb, keySpace = vg.Length(7), vg.Length(22), vg.Length(5)
+const (
+	frameGap = vg.Length(8) // between the data and the text above
+	keyGap   = vg.Length(7) // between the data and the samples of the key
+	keyThumb = vg.Length(22)
+	keySpace = vg.Length(5) // between a sample and its name
+)
 
-// Plot implements plot.Plotter: every entry stands as close to the end of its
+// Plot implements plot.Plotter: every entry of the key stands as close to the end of its
 // line as its neighbours permit.
-func (k key) Plot(c draw.Canvas, p *plot.Plot) {
+func (f *frame) Plot(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
 	extents := keyStyle.FontExtents()
 	height := 1.25 * (extents.Ascent + extents.Descent)
-	places := make([]vg.Length, len(k))
-	for i, e := range k {
+	places := make([]vg.Length, len(f.key))
+	for i, e := range f.key {
 		places[i] = y(min(max(e.y, p.Y.Min), p.Y.Max))
 	}
 	separate(places, height, c.Min.Y+height/2, c.Max.Y-height/2)
 	left := c.Max.X + keyGap
-	for i, e := range k {
+	for i, e := range f.key {
 		sample := &draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
 			Min: vg.Point{X: left, Y: places[i] - 0.3*height},
 			Max: vg.Point{X: left + keyThumb, Y: places[i] + 0.3*height},
@@ -208,16 +218,24 @@ func (k key) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		c.FillText(keyStyle, vg.Point{X: left + keyThumb + keySpace, Y: places[i] - 0.38*extents.Ascent}, e.name)
 	}
+	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Max.X, c.Min.Y)
+	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
+	at := vg.Point{X: c.Min.X, Y: c.Max.Y + frameGap}
+	c.FillText(labelStyle, at, f.label)
+	at.Y += 1.6 * labelStyle.FontExtents().Ascent
+	c.FillText(titleStyle, at, f.title)
 }
 
-// GlyphBoxes makes the plot leave the margin free.
-func (k key) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	var widest vg.Length
-	for _, e := range k {
-		widest = max(widest, keyStyle.Width(e.name))
+// GlyphBoxes makes the plot leave room above and to the right.
+func (f *frame) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	corner := vg.Point{Y: frameGap + labelStyle.FontExtents().Ascent}
+	if f.title != "" {
+		corner.Y += 1.6 * titleStyle.FontExtents().Ascent
 	}
-	corner := vg.Point{X: keyGap + keyThumb + keySpace + widest}
-	return []plot.GlyphBox{{X: 1, Rectangle: vg.Rectangle{Max: corner}}}
+	for _, e := range f.key {
+		corner.X = max(corner.X, keyGap+keyThumb+keySpace+keyStyle.Width(e.name))
+	}
+	return []plot.GlyphBox{{X: 1, Y: 1, Rectangle: vg.Rectangle{Max: corner}}}
 }
 
 // separate moves descending places apart until neighbours are at least gap from
@@ -233,30 +251,6 @@ func separate(y []vg.Length, gap, low, high vg.Length) {
 			}
 		}
 	}
-}
-
-// frame writes title and name of the Y axis above the data and draws the axes over
-// the grid. (plot.Axis leaves half of a figure with a logarithmic axis empty.)
-type frame struct{ title, label string }
-
-const frameGap = vg.Length(8) // between the data and the text
-
-func (f *frame) Plot(c draw.Canvas, _ *plot.Plot) {
-	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Max.X, c.Min.Y)
-	c.StrokeLine2(axle, c.Min.X, c.Min.Y, c.Min.X, c.Max.Y)
-	at := vg.Point{X: c.Min.X, Y: c.Max.Y + frameGap}
-	c.FillText(labelStyle, at, f.label)
-	at.Y += 1.6 * labelStyle.FontExtents().Ascent
-	c.FillText(titleStyle, at, f.title)
-}
-
-// GlyphBoxes makes the plot leave room above.
-func (f *frame) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	height := frameGap + labelStyle.FontExtents().Ascent
-	if f.title != "" {
-		height += 1.6 * titleStyle.FontExtents().Ascent
-	}
-	return []plot.GlyphBox{{Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: height}}}}
 }
 
 // area is the shaded area around a line.
