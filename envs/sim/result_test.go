@@ -250,3 +250,13 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestDifferences(t *testing.T) {
+	got := sim.Differences([]float64{3, 0.3, 1e9, 5}, []float64{2, 0.1 + 0.2, 1e9 + 1e-4, 5}, 1)
+	if want := []float64{1, 0, 0, 0}; !reflect.DeepEqual(got, want) {
+		t.Errorf("differences are %v, want %v: one by rounding is none", got, want)
+	}
+	if got := sim.Differences([]float64{10}, []float64{4}, 2); got[0] != 2 {
+		t.Errorf("10 - 2*4 is %v", got[0])
+	}
+}
