@@ -100,7 +100,7 @@ func (e evidence) note(names ...string) Part {
 	return Part{fmt.Sprintf("%s: %s of %s", e.declared.Name, what, strings.Join(list, ", ")), Note}
 }
 
-// earnsMore is the claim that a earns more than b in a part of the steps.
+// earnsMore is the claim that a earns more than b, which may be bestOther, in a part of the steps.
 func (e evidence) earnsMore(a, b string, s span) Part {
 	name := b
 	if b == bestOther {
@@ -113,9 +113,9 @@ func (e evidence) earnsMore(a, b string, s span) Part {
 	})
 }
 
-const bestOther = "the best other" // of earnsMore: see best
+const bestOther = "the best other"
 
-// best is the one of the paper's other algorithms that earns most in a part of the steps.
+// best is bestOther: the one of the paper's other algorithms that earns most in a part of the steps.
 func (e evidence) best(s span) (best string) {
 	most := math.Inf(-1)
 	for _, name := range []string{"GLM-UCB", "Thompson", "epsilon-greedy"} {
@@ -231,7 +231,7 @@ var (
 // earned is the reward a step of every run in the part. Results are kept at
 // every hundredth of the steps, so parts of a few steps may be shifted by one.
 func (s span) earned(r *sim.Result) []float64 {
-	steps := slices.Insert(slices.Clone(r.Checkpoints), 0, 0)
+	steps := slices.Insert(slices.Clone(r.Checkpoints), 0, 0) // nothing is earned at step 0
 	at := func(fraction float64) int {
 		k, _ := slices.BinarySearch(steps, int(math.Round(fraction*float64(r.Steps))))
 		return min(k, len(steps)-1)

@@ -33,11 +33,11 @@ const (
 // Tuning is the first round of the search for an experiment's settings, an experiment whose entries
 // are the tries, such as "PGCR 07": all are stored like other results.
 func Tuning(e sim.Experiment) sim.Experiment {
-	return sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Entries: drawn(e.Problem, 0), Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
+	return sim.Experiment{Name: "tuning-" + e.Name, Problem: e.Problem, Entries: triesOn(e.Problem, 0), Runs: max(e.Runs/4, 2), Steps: e.Steps / 5, Seed: tuneSeed}
 }
 
-// drawn are the tries on a problem. The decay is that of the algorithms that have falling learning rates.
-func drawn(problem envs.Problem, decay float64) (entries []sim.Entry) {
+// triesOn are the tries on a problem, the algorithms that can have falling learning rates with that decay.
+func triesOn(problem envs.Problem, decay float64) (entries []sim.Entry) {
 	var networks []network
 	for d := (draws{envs.NewRand(tuneSeed, "networks")}); len(networks) < tries; {
 		networks = append(networks, d.network(decay))
@@ -57,7 +57,7 @@ func drawn(problem envs.Problem, decay float64) (entries []sim.Entry) {
 // Finals is the second round: five times the steps of the first and other seeds,
 // for the best finalists of each algorithm by the results of the first.
 func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
-	entries, decaying := round.Entries, drawn(round.Problem, 0.0001)
+	entries, decaying := round.Entries, triesOn(round.Problem, 0.0001)
 	round.Name, round.Seed, round.Entries = "finals-"+round.Name, round.Seed+1, nil
 	round.Steps *= 5
 	for _, ranked := range ranking(first) {
@@ -65,7 +65,7 @@ func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
 			k := slices.IndexFunc(entries, func(n sim.Entry) bool { return n.Name == r.Entry })
 			n, other := entries[k], sim.Entry{Name: r.Entry + falling, Algorithm: decaying[k].Algorithm}
 			switch {
-			case reflect.DeepEqual(n.Algorithm, other.Algorithm): // it has no falling rates
+			case reflect.DeepEqual(n.Algorithm, other.Algorithm): // no falling rates, as in the paper's form
 				round.Entries = append(round.Entries, n)
 			case i < finalists/2:
 				round.Entries = append(round.Entries, n, other)
