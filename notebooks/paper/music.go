@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,15 +16,9 @@ var References = []string{"label oracle", "true probabilities", "largest sum", "
 
 // IsMusic reports whether an experiment is one of the music experiments, which
 // are judged by reward, for their best policy is unknown, and drawn by episodes.
-func IsMusic(e sim.Experiment) bool {
-	switch e.Problem.(type) {
-	case kkbox.MusicStateless, kkbox.MusicState:
-		return true
-	}
-	return false
-}
+func IsMusic(e sim.Experiment) bool { return isMusic(fmt.Sprintf("%T", e.Problem)) }
 
-func isMusic(r *sim.Result) bool { return strings.HasPrefix(r.Problem, "kkbox.Music") }
+func isMusic(problem string) bool { return strings.HasPrefix(problem, "kkbox.Music") }
 
 // WithData puts a music experiment on other data, and leaves out the true probabilities where the
 // data is real: they are unknown. Other experiments it returns as they are.

@@ -104,7 +104,7 @@ func sorted(results []*sim.Result, by func(*sim.Result) float64) []*sim.Result {
 // no result of the entry, and when results cannot be paired.
 func DifferenceTable(results []*sim.Result, entry string) (header []string, rows [][]string) {
 	of, what, better, sign := final, "final regret", "lower", 1.0
-	if slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Regret == nil || isMusic(r) }) {
+	if slices.ContainsFunc(results, func(r *sim.Result) bool { return r.Regret == nil || isMusic(r.Problem) }) {
 		of, what, better, sign = allSteps.earned, "reward a step", "higher", -1
 	}
 	own := Select(results, entry)[0]

@@ -104,7 +104,7 @@ func TriesTable(first, finals []*sim.Result) (header []string, rows [][]string) 
 
 // outcome is what a try is judged by: its final regret or, on music, its reward a step.
 func outcome(r *sim.Result) sim.Statistics {
-	if isMusic(r) {
+	if isMusic(r.Problem) {
 		return r.Summary().Reward
 	}
 	return r.Summary().Regret
@@ -124,7 +124,7 @@ func ranking(results []*sim.Result) (ranked [][]*sim.Result) {
 	}
 	for _, group := range ranked {
 		slices.SortStableFunc(group, func(a, b *sim.Result) int {
-			if isMusic(a) {
+			if isMusic(a.Problem) {
 				a, b = b, a
 			}
 			return cmp.Compare(outcome(a).Mean, outcome(b).Mean)
