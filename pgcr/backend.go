@@ -1,6 +1,7 @@
 package pgcr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -29,37 +30,27 @@ func OpenBackend(config string) (compute.Backend, error) {
 }
 
 var sharedBackend = sync.OnceValues(func() (compute.Backend, error) {
-	linked := slices.Sorted(slices.Values(compute.List()))
+	linked := compute.List()
 	if len(linked) == 0 {
 		return nil, errors.New(`pgcr: the program links no backend: import _ "github.com/gomlx/compute/gobackend", for one`)
 	}
-	config := os.Getenv(compute.ConfigEnvVar)
-	if config == "" {
-		config = linked[0]
-		for _, name := range linked {
-			if name != "go" { // linked on purpose; of xla's names the last
-				config = name
-			}
-		}
-	}
-	return open(config)
+	return open(cmp.Or(os.Getenv(compute.ConfigEnvVar), slices.Max(linked))) // "xla" before "go": it is linked on purpose
 })
 
 func open(config string) (backend compute.Backend, err error) {
-	defer func() {
-		if v := recover(); v != nil { // GoMLX panics for a backend that is not there
-			err = fmt.Errorf("%v", v)
-		}
-		if err != nil && strings.Contains(err.Error(), "no plugins found") {
-			err = errors.New("XLA finds no plugin in PJRT_PLUGIN_LIBRARY_PATH or, where that is not set, ~/.local/lib/go-xla: docker/xla.sh fetches one")
-		}
-		if err != nil {
-			backend, err = nil, fmt.Errorf("pgcr: opening the backend %q (the program links %s): %s",
-				config, strings.Join(compute.List(), ", "), strings.Join(strings.Fields(err.Error()), " "))
-		}
-	}()
-	if name, options, _ := strings.Cut(config, ":"); name == "go" && !strings.Contains(options, "ops_sequential") {
+	name, options, _ := strings.Cut(config, ":")
+	if name == "go" && !strings.Contains(options, "ops_sequential") {
 		config = strings.TrimSuffix("go:ops_sequential,"+options, ",")
 	}
-	return compute.NewWithConfig(config)
+	if err = errors.New("it is not linked"); slices.Contains(compute.List(), name) { // else GoMLX would panic
+		backend, err = compute.NewWithConfig(config)
+	}
+	if err != nil && strings.Contains(err.Error(), "no plugins found") {
+		err = errors.New("XLA finds no plugin in PJRT_PLUGIN_LIBRARY_PATH or, where that is not set, ~/.local/lib/go-xla: docker/xla.sh fetches one")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pgcr: opening the backend %q (the program links %s): %s",
+			config, strings.Join(compute.List(), ", "), strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return backend, nil
 }
