@@ -23,7 +23,7 @@ type Agent struct {
 
 	actor, critic *Parameters
 	replay        *Replay
-	streams       []streams
+	streams       []Streams
 	steps         int64 // steps learned from: t of Time-Dependent Greed
 	updates       int64 // t of Adam
 	diagnostics   Diagnostics
@@ -35,9 +35,9 @@ type Agent struct {
 	likelihood bool
 }
 
-// streams are the random sources of one run: no use of one shifts another. The masks are those of
+// Streams are the random sources of one run: no use of one shifts another. The masks are those of
 // Actor-Dropout, in decisions and in updates.
-type streams struct {
+type Streams struct {
 	Act, ActMask, Batch, BatchMask, Resample *rand.PCG
 }
 
@@ -61,15 +61,8 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 			return nil, err
 		}
 	}
-	a := &Agent{config: c, spec: spec}
-	a.actor = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
-	a.critic = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
-	a.replay = NewReplay(spec, len(seeds), c.Capacity, c.Discount)
-	for _, seed := range seeds {
-		source := func(role string) *rand.PCG { return envs.NewSource(seed, "pgcr/"+role) }
-		a.streams = append(a.streams, streams{Act: source("act"), ActMask: source("act-dropout"),
-			Batch: source("replay"), BatchMask: source("update-dropout"), Resample: source("resample")})
-	}
+	a := &Agent{config: c, spec: spec, replay: NewReplay(spec, len(seeds), c.Capacity, c.Discount)}
+	a.actor, a.critic, a.streams = c.Start(spec, seeds)
 	a.policy = MustNewExec(c.Backend, func(in []*Node) *Node {
 		actor, contexts, absent, mask, kappa := State{Network: a.actor.Network, Params: in[0]}, in[1], in[2], in[3], in[4]
 		scores := Reshape(actor.Forward(contexts, mask), len(seeds), -1, spec.Candidates)
@@ -80,6 +73,18 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	})
 	a.update = MustNewExec(c.Backend, a.updateGraph)
 	return a, nil
+}
+
+// Start draws the initial weights of both networks, and makes the random streams, of one run a seed.
+func (c Config) Start(spec envs.Spec, seeds []uint64) (actor, critic *Parameters, streams []Streams) {
+	actor = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
+	critic = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
+	for _, seed := range seeds {
+		source := func(role string) *rand.PCG { return envs.NewSource(seed, "pgcr/"+role) }
+		streams = append(streams, Streams{Act: source("act"), ActMask: source("act-dropout"),
+			Batch: source("replay"), BatchMask: source("update-dropout"), Resample: source("resample")})
+	}
+	return actor, critic, streams
 }
 
 // Runs returns R.
@@ -102,7 +107,7 @@ func (a *Agent) Weights() (actor, critic [][]float32, err error) {
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
 	obs.Check(a.spec, a.Runs())
 	envs.CheckResults(len(dst), a.Runs())
-	p, err := a.probabilities(obs, a.drawMasks(func(s streams) *rand.PCG { return s.ActMask }))
+	p, err := a.probabilities(obs, a.drawMasks(func(s Streams) *rand.PCG { return s.ActMask }))
 	if err != nil {
 		return err
 	}
@@ -118,16 +123,16 @@ func (a *Agent) Act(dst []int, obs envs.Observation) error {
 }
 
 // drawMasks draws a mask of Actor-Dropout (section 5.2.2) of each run: [R, 1, H].
-func (a *Agent) drawMasks(source func(streams) *rand.PCG) *tensors.Tensor {
+func (a *Agent) drawMasks(source func(Streams) *rand.PCG) *tensors.Tensor {
 	masks := make([]float32, a.Runs()*a.actor.Network.last())
 	for r, s := range a.streams {
-		drawMask(part(masks, r, a.Runs()), a.config.Dropout, rand.New(source(s)))
+		DrawMask(part(masks, r, a.Runs()), a.config.Dropout, rand.New(source(s)))
 	}
 	return tensor(masks, a.Runs(), 1, len(masks)/a.Runs())
 }
 
-// drawMask draws a mask: each factor is 0 with probability rate, else 1/(1-rate). Rate 0 draws nothing.
-func drawMask(mask []float32, rate float64, rng *rand.Rand) {
+// DrawMask draws a mask: each factor is 0 with probability rate, else 1/(1-rate). Rate 0 draws nothing.
+func DrawMask(mask []float32, rate float64, rng *rand.Rand) {
 	keep := float32(1 / (1 - rate))
 	for i := range mask {
 		mask[i] = keep
@@ -186,7 +191,7 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 		masks = 1 << min(units, 10)
 	}
 	mask, share := make([]float32, masks*units), slices.Repeat([]float64{1 / float64(masks)}, masks)
-	drawMask(mask, rate, envs.NewRand(0, "pgcr/peek"))
+	DrawMask(mask, rate, envs.NewRand(0, "pgcr/peek"))
 	for k := 0; rate > 0 && units <= 10 && k < masks; k++ { // mask k, and its probability
 		share[k] = 1
 		for i := range units {
@@ -241,8 +246,8 @@ func (a *Agent) Update(tr envs.Transition) error {
 type saved struct {
 	Steps, Updates int64
 	Actor, Critic  [][]float32
-	Streams        []streams
-	History        Kept
+	Streams        []Streams
+	History        *Replay
 }
 
 // Save implements envs.Saver: both networks, Adam's moments, the counts, every random stream and
@@ -253,7 +258,7 @@ func (a *Agent) Save(w io.Writer) error {
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
-	return envs.WriteState(w, a.config, a.spec, a.Runs(), saved{a.steps, a.updates, actor, critic, a.streams, a.replay.Kept()})
+	return envs.WriteState(w, a.config, a.spec, a.Runs(), saved{a.steps, a.updates, actor, critic, a.streams, a.replay})
 }
 
 // Load implements envs.Saver.

@@ -21,7 +21,7 @@
 //	(12), (16)  gradient of J    that of -[ActorLoss], as (18)      as parameters
 //	(17)        least squares    [CriticLoss] with weight 1         number
 //	(21)        p̂(c)             [ResampledProbabilities]           [R, B]
-//	            its c_{-1}       resample, in learn.go              [R, N, B, M]
+//	            its c_{-1}       [Replay.Resample]                  [R, N, B, M]
 //	(22)        r + gamma f      [SarsaTarget]                      [R, B]
 //	(23)        critic's update  [CriticLoss]                       number
 //	(25)        actor's update   [ActorLoss]                        number
@@ -30,7 +30,7 @@
 //	3.2         D_t              [Replay]
 //	4           c~ = (s, c)      join, in replay.go                 [D]
 //	5.2.1       mu^(alpha t)     [Greed.At]                         number
-//	5.2.2       Actor-Dropout    drawMasks, in agent.go             [R, 1, H]
+//	5.2.2       Actor-Dropout    [DrawMask]                         [R, 1, H]
 //
 // The other equations are in definitions and proofs. What lemmas 1 and 4 and theorem 5 say is measured
 // in notebooks/theory.ipynb.

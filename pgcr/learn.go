@@ -1,22 +1,26 @@
 package pgcr
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/contextrec/contextrec/envs"
 )
 
 // updateGraph is Update with the parameters of both networks and the inputs that draw returns.
 func (a *Agent) updateGraph(in []*Node) []*Node {
 	actor, in := a.actor.Nodes(in)
 	critic, in := a.critic.Nodes(in)
-	b := Batch{Contexts: in[0], Sets: in[1], Absent: in[2], Mask: in[3], Kappa: in[4], ActorRate: in[5], CriticRate: in[6], Updates: in[7],
-		Chosen: in[8], Reward: in[9], Ready: in[10], WeightedCritic: a.config.WeightedCritic, Decay: a.config.Decay}
-	if len(in) > 11 {
-		b.Next, b.Discount = in[11], in[12]
+	c := a.config
+	b := Batch{Contexts: in[0], Sets: in[1], Absent: in[2], Mask: in[3], Kappa: in[4], Updates: in[5], Chosen: in[6], Reward: in[7], Ready: in[8],
+		WeightedCritic: c.WeightedCritic, ActorRate: c.ActorRate, CriticRate: c.CriticRate, Decay: c.Decay}
+	if len(in) > 9 {
+		b.Next, b.Discount = in[9], in[10]
 	}
 	actor, critic, measures := Update(actor, critic, b)
 	return append([]*Node{actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V}, measures...)
@@ -60,9 +64,50 @@ func (a *Agent) draw() []*tensors.Tensor {
 			}
 		}
 	}
-	mask := a.drawMasks(func(s streams) *rand.PCG { return s.BatchMask })
+	mask := a.drawMasks(func(s Streams) *rand.PCG { return s.BatchMask })
 	return append([]*tensors.Tensor{contexts, tensor(sets, runs, n, b*m), tensor(absent, runs, n, b, m), mask,
-		scalar(c.Greed.At(a.steps)), scalar(c.ActorRate), scalar(c.CriticRate), scalar(float64(a.updates))}, critic...)
+		scalar(c.Greed.At(a.steps)), scalar(float64(a.updates))}, critic...)
+}
+
+// Improve makes one step of the actor alone, up the gradient of the mean over B sets of
+//
+//	sum_i p_theta(c_i) g_i
+//
+// which is (25) with gains in place of the critic's values. It is not in the paper: package logged
+// learns from logs with it, where gains are rewards by propensities. With likelihood, log p is in
+// place of p, and gains are at least 0.
+//
+// The runs of sets are the R*B sets, those of run 0 first; gains is [R*B, M]. The rate is ActorRate,
+// and kappa is that of the first step.
+func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool) error {
+	runs, m, b := a.Runs(), a.spec.Candidates, sets.Runs/a.Runs()
+	sets.Check(a.spec, runs*b)
+	if len(gains) != runs*b*m {
+		panic(fmt.Sprintf("pgcr: got %d gains, want %d", len(gains), runs*b*m))
+	}
+	if err := sets.Finite(); err != nil {
+		return err
+	}
+	if a.improve == nil || a.likelihood != likelihood {
+		a.improve, a.likelihood = MustNewExec(a.config.Backend, a.improveGraph), likelihood
+	}
+	a.updates++
+	mask := a.drawMasks(func(s Streams) *rand.PCG { return s.BatchMask })
+	_, err := Train(a.improve, []*Parameters{a.actor}, Columns(sets.Contexts, runs, b*m, a.spec.Dim), tensor(absent(sets), runs, 1, b, m),
+		tensor(gains, runs, 1, b, m), mask, scalar(a.config.Greed.At(0)), scalar(float64(a.updates)))
+	return err
+}
+
+// improveGraph is the step of Improve.
+func (a *Agent) improveGraph(in []*Node) []*Node {
+	actor, in := a.actor.Nodes(in)
+	contexts, absent, gains, mask, kappa, t := in[0], in[1], in[2], in[3], in[4], in[5]
+	p := Probabilities(Add(Reshape(actor.Forward(contexts, mask), absent.Shape().Dimensions...), absent), kappa)
+	if a.likelihood {
+		p = Log(AddScalar(p, 1e-30))
+	}
+	actor, squared := actor.Descend(ActorLoss(p, gains), a.config.ActorRate, a.config.Decay, t, OnesLike(ReduceMax(absent, 1, 3)))
+	return []*Node{actor.Params, actor.M, actor.V, squared}
 }
 
 // shared says whether the N sets of a step are made of the same B*M contexts of the batch. Where there

@@ -90,14 +90,11 @@ func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*t
 		clear(rows[copy(rows, part(obs.Contexts, r, obs.Runs)[:obs.Size(r)*d]):])
 		return rows
 	})
-	var x []float32
-	err := run(exec, p.tensors[:1], append([]*tensors.Tensor{contexts}, more...), func(results []*tensors.Tensor) (err error) {
-		x, err = tensors.CopyFlatData[float32](results[0])
-		return errors.Join(err, results[0].FinalizeAll())
-	})
+	_, results, err := run(exec, p.tensors[:1], append([]*tensors.Tensor{contexts}, more...), 0)
 	if err != nil {
 		return nil, err
 	}
+	x := results[0]
 	for i, xi := range x {
 		if r := i / (len(x) / obs.Runs); xi-xi != 0 && i%m < obs.Size(r) {
 			return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the network returns %v for candidate %d", xi, i%m)}
@@ -106,9 +103,9 @@ func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*t
 	return x, nil
 }
 
-// run runs a graph and reads its results. Then the inputs are spare, not before: XLA may compute until a
-// result is read.
-func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, read func(results []*tensors.Tensor) error) (err error) {
+// run runs a graph. It returns the first results as they are, as many as stay where the backend computes,
+// and reads the others. Then the inputs are spare, not before: XLA may compute until a result is read.
+func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, stay int) (there []*tensors.Tensor, read [][]float32, err error) {
 	var args []any
 	here, _ := parameters[0].Backend() // nil at the first call
 	for _, t := range slices.Concat(parameters, inputs) {
@@ -118,13 +115,17 @@ func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, read func(resul
 		args = append(args, t)
 	}
 	results, err2 := exec.Call(args...)
-	if err = errors.Join(err, err2); err == nil {
-		err = read(results)
+	if err = errors.Join(err, err2); err != nil {
+		return nil, nil, err
+	}
+	for _, t := range results[stay:] {
+		x, err2 := tensors.CopyFlatData[float32](t)
+		err, read = errors.Join(err, err2, t.FinalizeAll()), append(read, x)
 	}
 	for _, t := range inputs {
 		spares(t.Shape()).Put(t)
 	}
-	return err
+	return results[:stay], read, err
 }
 
 // Train makes an update of some networks by a graph that takes their weights and moments, and then the
@@ -137,25 +138,24 @@ func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) 
 	for _, p := range networks {
 		parameters = append(parameters, p.tensors...)
 	}
-	err = run(exec, parameters, inputs, func(results []*tensors.Tensor) (err error) {
-		measures = make([]float64, len(results)-len(parameters))
-		for i, t := range results[len(parameters):] {
-			values, err2 := tensors.CopyFlatData[float32](t)
-			err = errors.Join(err, err2, t.FinalizeAll())
-			for r, x := range values {
-				if measures[i] += float64(x); i < len(networks) && x-x != 0 {
-					return &envs.RunError{Run: r, Err: fmt.Errorf("the squared norm of a gradient is %v", x)}
-				}
+	successors, results, err := run(exec, parameters, inputs, len(parameters))
+	if err != nil {
+		return nil, err
+	}
+	measures = make([]float64, len(results))
+	for i, values := range results {
+		for r, x := range values {
+			if measures[i] += float64(x); i < len(networks) && x-x != 0 {
+				return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the squared norm of a gradient is %v", x)}
 			}
 		}
-		for _, p := range networks {
-			for i, t := range p.tensors {
-				err = errors.Join(err, t.FinalizeAll())
-				p.tensors[i], results = results[0], results[1:]
-			}
+	}
+	for _, p := range networks {
+		for i, t := range p.tensors {
+			err = errors.Join(err, t.FinalizeAll())
+			p.tensors[i], successors = successors[0], successors[1:]
 		}
-		return err
-	})
+	}
 	return measures, err
 }
 

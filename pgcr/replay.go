@@ -18,13 +18,16 @@ import (
 //
 // Where observations come with codes, those are kept in place of contexts. With S codes of the state
 // a step of a run takes 4*(S+M) bytes and 24 more, else 4*M*D and 24; in sessions it takes another 8.
+//
+// What is exported is what gob saves of it.
 type Replay struct {
+	Runs  []history
+	Table string // the identity of the table of the codes; empty where contexts are kept
+
 	spec     envs.Spec
-	capacity int     // steps of a run that are kept
-	gamma    float32 // multiplies the discounts of the outcomes
-	runs     []history
+	capacity int        // steps of a run that are kept
+	gamma    float32    // multiplies the discounts of the outcomes
 	table    envs.Table // nil where contexts are kept, and until the first Add after a Restore
-	identity string     // of the table; empty where contexts are kept
 }
 
 // history is the past of one run. Step t is kept at t mod capacity.
@@ -68,7 +71,7 @@ func (p *pages[T]) at(i int) []T {
 // known, which the target (22) needs.
 func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
 	empty := history{Contexts: pages[float32]{Width: spec.Candidates * spec.Dim}}
-	return &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), runs: slices.Repeat([]history{empty}, runs)}
+	return &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), Runs: slices.Repeat([]history{empty}, runs)}
 }
 
 // Add appends one step of all runs. It is an error when the history is one of other codes or of
@@ -77,8 +80,8 @@ func (rp *Replay) Add(tr envs.Transition) error {
 	if err := rp.accept(tr); err != nil {
 		return err
 	}
-	for r := range rp.runs {
-		h, size, contexts := &rp.runs[r], tr.Size(r), part(tr.Contexts, r, tr.Runs)
+	for r := range rp.Runs {
+		h, size, contexts := &rp.Runs[r], tr.Size(r), part(tr.Contexts, r, tr.Runs)
 		at, contexts := h.Count%rp.capacity, contexts[:size*rp.spec.Dim]
 		if rp.table != nil {
 			row, state := h.Codes.at(at), part(tr.Codes.State, r, tr.Runs)
@@ -112,20 +115,20 @@ func (rp *Replay) Add(tr envs.Transition) error {
 
 // accept checks that a step is of the kind of the history, and notes the codes of the first.
 func (rp *Replay) accept(tr envs.Transition) error {
-	h := &rp.runs[0]
+	h := &rp.Runs[0]
 	switch {
 	case h.Count > 0 && (tr.Session != nil) != (h.Visits != nil):
 		return errors.New("pgcr: a step with sessions among others without")
-	case tr.Codes == nil && rp.identity != "":
-		return fmt.Errorf("pgcr: a step without codes, the history is one of %s", rp.identity)
+	case tr.Codes == nil && rp.Table != "":
+		return fmt.Errorf("pgcr: a step without codes, the history is one of %s", rp.Table)
 	case tr.Codes == nil || tr.Codes.Table == rp.table:
 		return nil
-	case h.Count > 0 && tr.Codes.Table.Identity() != rp.identity:
-		return fmt.Errorf("pgcr: a step with codes of %s, the history is one of %q", tr.Codes.Table.Identity(), rp.identity)
+	case h.Count > 0 && tr.Codes.Table.Identity() != rp.Table:
+		return fmt.Errorf("pgcr: a step with codes of %s, the history is one of %q", tr.Codes.Table.Identity(), rp.Table)
 	}
-	rp.table, rp.identity = tr.Codes.Table, tr.Codes.Table.Identity()
-	for r := range rp.runs {
-		rp.runs[r].Codes.Width = len(tr.Codes.State)/tr.Runs + rp.spec.Candidates
+	rp.table, rp.Table = tr.Codes.Table, tr.Codes.Table.Identity()
+	for r := range rp.Runs {
+		rp.Runs[r].Codes.Width = len(tr.Codes.State)/tr.Runs + rp.spec.Candidates
 	}
 	return nil
 }
@@ -152,13 +155,13 @@ func (rp *Replay) visit(h *history, s record) {
 func (h *history) oldest() int { return h.Count - len(h.Steps) }
 
 // sessions reports whether the history has sessions. It is false before the first step.
-func (rp *Replay) sessions() bool { return rp.runs[0].Visits != nil }
+func (rp *Replay) sessions() bool { return rp.Runs[0].Visits != nil }
 
 // Draw draws b steps of each run that can be learned from, by a source of random numbers a run. It
 // returns them, [R][b], nil where a run has none yet, and what the critic learns from: Chosen, Reward
 // and Ready of a Batch, and in sessions with a gamma above 0 Next and Discount, which (22) needs.
 func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, critic []*tensors.Tensor) {
-	runs := len(rp.runs)
+	runs := len(rp.Runs)
 	reward, ready, discount := make([]float32, runs*b), make([]float32, runs*b), make([]float32, runs*b)
 	for r := range runs {
 		steps = append(steps, rp.Sample(b, r, rand.New(source(r))))
@@ -186,7 +189,7 @@ func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, cr
 
 // Sample draws b steps of a run that can be learned from; nil where it has none.
 func (rp *Replay) Sample(b, r int, rng *rand.Rand) (steps []int) {
-	h := &rp.runs[r]
+	h := &rp.Runs[r]
 	for !rp.sessions() && h.Count > 0 && len(steps) < b {
 		steps = append(steps, h.oldest()+rng.IntN(len(h.Steps)))
 	}
@@ -206,7 +209,7 @@ func (rp *Replay) Sample(b, r int, rng *rand.Rand) (steps []int) {
 }
 
 // step returns what is kept of a step.
-func (rp *Replay) step(r, step int) record { return rp.runs[r].Steps[step%rp.capacity] }
+func (rp *Replay) step(r, step int) record { return rp.Runs[r].Steps[step%rp.capacity] }
 
 // Next returns the step of the session after one that can be learned from, and the discount of its
 // value in (22), 0 where nothing follows.
@@ -224,7 +227,7 @@ func (rp *Replay) chosen(r, step int) Offer { return Offer{step, step, int(rp.st
 
 // join writes the context of an offer, c~ = (s, c) of section 4, to dst, [D].
 func (rp *Replay) join(dst []float32, r int, o Offer) {
-	h, d := &rp.runs[r], rp.spec.Dim
+	h, d := &rp.Runs[r], rp.spec.Dim
 	if rp.table != nil {
 		state := h.Codes.at(o.State % rp.capacity)
 		rp.table.Expand(dst, state[:len(state)-rp.spec.Candidates], rp.item(h, o))
@@ -256,7 +259,7 @@ func (rp *Replay) offered(offers []Offer, r, step int) []Offer {
 // of its candidates. Where items have codes, no item comes twice, unless the step itself offered one
 // twice, for then the session may not have enough different ones.
 func (rp *Replay) seen(offers []Offer, r, step int, rng *rand.Rand) []Offer {
-	h, s, first := &rp.runs[r], rp.step(r, step), len(offers)
+	h, s, first := &rp.Runs[r], rp.step(r, step), len(offers)
 	var items []int32
 	for i := 0; rp.table != nil && i < int(s.Size); i++ {
 		items = append(items, rp.item(h, Offer{step, step, i}))
@@ -275,17 +278,8 @@ func (rp *Replay) seen(offers []Offer, r, step int, rng *rand.Rand) []Offer {
 	return offers
 }
 
-// Kept is what a saved history consists of; gob reads and writes it.
-type Kept struct {
-	Table string // identity of the codes' table
-	Runs  []history
-}
-
-// Kept returns the history to be saved. It shares memory with the history.
-func (rp *Replay) Kept() Kept { return Kept{rp.identity, rp.runs} }
-
-// Restore makes the history what Kept returned, of as many runs.
-func (rp *Replay) Restore(k Kept) { rp.runs, rp.identity, rp.table = k.Runs, k.Table, nil }
+// Restore makes the history that of a saved one of as many runs.
+func (rp *Replay) Restore(saved *Replay) { rp.Runs, rp.Table, rp.table = saved.Runs, saved.Table, nil }
 
 // Explain adds to an envs.RunError what is known of its cause: the largest feature, of the history
 // and of obs, and the largest reward, in absolute value. Other errors stay as they are.
@@ -294,7 +288,7 @@ func (rp *Replay) Explain(err error, updates int64, obs envs.Observation) error 
 	if !errors.As(err, &run) {
 		return err
 	}
-	h := &rp.runs[run.Run]
+	h := &rp.Runs[run.Run]
 	feature := largest(h.LargestFeature, part(obs.Contexts, run.Run, obs.Runs)[:obs.Size(run.Run)*obs.Dim])
 	return &envs.RunError{Run: run.Run, Err: fmt.Errorf("after %d updates %w; the largest feature is %v, the largest reward %v",
 		updates, run.Err, feature, h.LargestReward)}

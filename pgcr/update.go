@@ -10,8 +10,8 @@ type Batch struct {
 	Absent   *Node // [R, N, B, M]: 0 at a place with a context, else Absent
 	Mask     *Node // [R, 1, H], Actor-Dropout; nil: none
 
-	Kappa, ActorRate, CriticRate *Node // scalars: Time-Dependent Greed, learning rates
-	Updates                      *Node // scalar: t = 1, 2, ... of Adam
+	Kappa   *Node // scalar: Time-Dependent Greed
+	Updates *Node // scalar: t = 1, 2, ... of Adam
 
 	Chosen *Node // [R, D+1, B]: the contexts that were chosen
 	Reward *Node // [R, B]
@@ -20,8 +20,8 @@ type Batch struct {
 	Next     *Node // [R, D+1, B]: the contexts chosen at the next steps of the sessions; nil in a bandit
 	Discount *Node // [R, B]: gamma, or 0 at the end of an episode; nil in a bandit
 
-	WeightedCritic bool    // p̂ is in (23), else 1
-	Decay          float64 // of the learning rates, see Decayed
+	WeightedCritic               bool    // p̂ is in (23), else 1
+	ActorRate, CriticRate, Decay float64 // the learning rates, see State.Descend
 }
 
 // inSets copies a number of each context, [R, K], to the places of that context in the sets: [R, N,
@@ -55,22 +55,14 @@ func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*No
 	if b.Next != nil {
 		target = SarsaTarget(b.Reward, b.Discount, critic.Forward(b.Next, nil)) // (22)
 	}
-	criticLoss := CriticLoss(weight, target, critic.Forward(b.Chosen, nil))                                             // (23)
-	critic2, criticSquared := critic.Descend(criticLoss, Decayed(b.CriticRate, b.Decay, b.Updates), b.Updates, b.Ready) // (24)
+	criticLoss := CriticLoss(weight, target, critic.Forward(b.Chosen, nil))                         // (23)
+	critic2, criticSquared := critic.Descend(criticLoss, b.CriticRate, b.Decay, b.Updates, b.Ready) // (24)
 
 	// A run that is not ready adds nothing to the loss.
 	values := Mul(b.inSets(critic2.Forward(b.Contexts, nil)), Reshape(b.Ready, runs, 1, batch, 1))
-	actorLoss := ActorLoss(Probabilities(scores, b.Kappa), values)                                                 // (25)
-	actor2, actorSquared := actor.Descend(actorLoss, Decayed(b.ActorRate, b.Decay, b.Updates), b.Updates, b.Ready) // (26)
+	actorLoss := ActorLoss(Probabilities(scores, b.Kappa), values)                             // (25)
+	actor2, actorSquared := actor.Descend(actorLoss, b.ActorRate, b.Decay, b.Updates, b.Ready) // (26)
 	return actor2, critic2, []*Node{actorSquared, criticSquared, actorLoss, criticLoss}
-}
-
-// Decayed is the learning rate at update t: rate / sqrt(1 + decay t).
-func Decayed(rate *Node, decay float64, t *Node) *Node {
-	if decay == 0 {
-		return rate
-	}
-	return Div(rate, Sqrt(OnePlus(MulScalar(t, decay))))
 }
 
 // State is a network in a graph: its parameters and the moments of Adam, [R, P] each. The P numbers
@@ -85,12 +77,13 @@ func (s State) Forward(contexts, mask *Node) *Node {
 	return s.Network.Forward(s.Network.split(s.Params), contexts, mask)
 }
 
-// Descend makes the step (24) or (26) of a loss, summed over runs, and returns the squared norm of
-// the gradient of each run, [R]. A run whose ready, [R, B], is 0 stays as it is: with a gradient of 0 its
-// moments would still move its weights.
-func (s State) Descend(loss, rate, t, ready *Node) (successor State, squared *Node) {
+// Descend makes the step (24) or (26) of a loss, summed over runs, with a learning rate of rate /
+// sqrt(1 + decay t), and returns the squared norm of the gradient of each run, [R]. A run whose ready,
+// [R, B], is 0 stays as it is: with a gradient of 0 its moments would still move its weights.
+func (s State) Descend(loss *Node, rate, decay float64, t, ready *Node) (successor State, squared *Node) {
 	gradient := Gradient(loss, s.Params)[0]
-	params, m, v := Adam(s.Params, s.M, s.V, gradient, rate, t)
+	falling := Div(Scalar(loss.Graph(), t.DType(), rate), Sqrt(OnePlus(MulScalar(t, decay))))
+	params, m, v := Adam(s.Params, s.M, s.V, gradient, falling, t)
 	learns := GreaterThan(ReduceMax(ready, 1), ScalarZero(loss.Graph(), ready.DType()))
 	return State{s.Network, Where(learns, params, s.Params), Where(learns, m, s.M), Where(learns, v, s.V)}, ReduceSum(Square(gradient), 1)
 }

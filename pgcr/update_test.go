@@ -138,17 +138,17 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 					return Reshape(Gather(Reshape(x, -1), InsertAxes(b[1], -1)), b[2].Shape().Dimensions...)
 				}
 				scores := Add(sets(a.Network.Forward(actor, b[0], b[3])), b[2])
-				weight := OnesLike(b[9])
+				weight := OnesLike(b[7])
 				if c.config.WeightedCritic {
-					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[8], b[3]),
+					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[6], b[3]),
 						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[4])
 				}
-				target := b[9]
+				target := b[7]
 				if name == "sessions" {
-					target = pgcr.SarsaTarget(b[9], b[12], cr.Network.Forward(critic, b[11], nil))
+					target = pgcr.SarsaTarget(b[7], b[10], cr.Network.Forward(critic, b[9], nil))
 				}
 				values := sets(cr.Network.Forward(critic, b[0], nil))
-				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[8], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[4]), values), target, weight}
+				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[6], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[4]), values), target, weight}
 			}
 			held := eval(t, losses, append(append([]any{}, all...), inputs...)...) // target and weight are held constant
 			value := func(which int) float64 {
@@ -156,8 +156,8 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 					l := losses(in)
 					if which == 0 {
 						target, weight := Const(in[0].Graph(), held[2]), Const(in[0].Graph(), held[3])
-						d := in[k+9].Shape().Dimensions
-						value := cr.Network.Forward(in[ka:k], in[k+8], nil)
+						d := in[k+7].Shape().Dimensions
+						value := cr.Network.Forward(in[ka:k], in[k+6], nil)
 						return []*Node{pgcr.CriticLoss(Reshape(weight, d...), Reshape(target, d...), value)}
 					}
 					return l[1:2]

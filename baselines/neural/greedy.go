@@ -23,13 +23,9 @@ type Settings struct {
 	UpdateEvery    int     // environment steps between updates; default 1
 	UpdatesPerStep int     // updates each time; default 4
 	Capacity       int     // steps of a run that the history keeps, each in 4*D + 24 bytes (see pgcr.Replay); default 0, all
+	Discount       float64 // gamma, in [0, 1]; default 0, a bandit. It counts in problems with sessions only.
 
-	// Discount is gamma, in [0, 1]; default 0, which is a bandit. It counts in problems with
-	// sessions only.
-	Discount float64
-
-	// Backend runs the graphs; default: what pgcr.OpenBackend("") returns.
-	Backend compute.Backend `json:"-"`
+	Backend compute.Backend `json:"-"` // runs the graphs; default: what pgcr.OpenBackend("") returns
 }
 
 func (s Settings) withDefaults() Settings {
@@ -55,21 +51,14 @@ func (s Settings) check() error {
 // strong baseline: the contexts explore for it.
 type Greedy struct{ Settings }
 
-func (a Greedy) withDefaults() Greedy { return Greedy{a.Settings.withDefaults()} }
-
 // New implements envs.Algorithm; the policy is a *Policy. It returns an error that names the field
 // when a setting is out of bounds, and when there is no seed or no backend.
 func (a Greedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
-	a = a.withDefaults()
 	return newPolicy(a, a.Settings, 0, spec, seeds)
 }
 
-// MarshalJSON writes the settings with the defaults filled in, so that a recorded declaration says
-// what was run.
-func (a Greedy) MarshalJSON() ([]byte, error) {
-	type plain Greedy
-	return json.Marshal(plain(a.withDefaults()))
-}
+// MarshalJSON writes the settings with the defaults filled in: what is run.
+func (a Greedy) MarshalJSON() ([]byte, error) { return json.Marshal(a.Settings.withDefaults()) }
 
 // EpsilonGreedy is the paper's epsilon-greedy (section 6.2): with probability Epsilon it chooses
 // one of all candidates uniformly (the best one included), else as Greedy does.
@@ -82,8 +71,7 @@ func (a EpsilonGreedy) withDefaults() EpsilonGreedy {
 	return EpsilonGreedy{a.Settings.withDefaults(), cmp.Or(a.Epsilon, 0.003)}
 }
 
-// New implements envs.Algorithm; the policy is a *Policy. It returns an error that names the field
-// when a setting is out of bounds, and when there is no seed or no backend.
+// New implements envs.Algorithm, as Greedy's.
 func (a EpsilonGreedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	a = a.withDefaults()
 	if !(a.Epsilon > 0 && a.Epsilon <= 1) {
@@ -92,7 +80,7 @@ func (a EpsilonGreedy) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) 
 	return newPolicy(a, a.Settings, a.Epsilon, spec, seeds)
 }
 
-// MarshalJSON writes the settings with the defaults filled in.
+// MarshalJSON writes the settings with the defaults filled in: what is run.
 func (a EpsilonGreedy) MarshalJSON() ([]byte, error) {
 	type plain EpsilonGreedy
 	return json.Marshal(plain(a.withDefaults()))

@@ -6,8 +6,10 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/pgcr"
@@ -17,7 +19,7 @@ import (
 // learns from, for R runs at once.
 type Policy struct {
 	declared envs.Algorithm // what Save records
-	settings Settings
+	settings Settings       // with the defaults and the backend filled in
 	epsilon  float64
 	spec     envs.Spec
 
@@ -35,6 +37,7 @@ type Policy struct {
 type streams struct{ Act, Batch *rand.PCG }
 
 func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, seeds []uint64) (envs.Policy, error) {
+	s = s.withDefaults()
 	if err := cmp.Or(s.check(), spec.Validate(seeds)); err != nil {
 		return nil, fmt.Errorf("%T: %w", a, err)
 	}
@@ -71,7 +74,7 @@ func (p *Policy) Act(dst []int, obs envs.Observation) error {
 			dst[r] = rng.IntN(obs.Size(r))
 			continue
 		}
-		best := largest(p.set(values, obs, r))
+		best := largest(values[r*p.spec.Candidates:][:obs.Size(r)])
 		dst[r] = best[rng.IntN(len(best))]
 	}
 	return nil
@@ -85,11 +88,12 @@ func (p *Policy) Probabilities(dst []float64, obs envs.Observation) error {
 	}
 	clear(dst)
 	for r := range p.Runs() {
-		set := dst[r*p.spec.Candidates:][:obs.Size(r)]
+		first, size := r*p.spec.Candidates, obs.Size(r)
+		set := dst[first:][:size]
 		for i := range set {
-			set[i] = p.epsilon / float64(len(set))
+			set[i] = p.epsilon / float64(size)
 		}
-		best := largest(p.set(values, obs, r))
+		best := largest(values[first:][:size])
 		for _, i := range best {
 			set[i] += (1 - p.epsilon) / float64(len(best))
 		}
@@ -125,22 +129,69 @@ func (p *Policy) evaluate(obs envs.Observation, room, each int) ([]float32, erro
 	return values, p.history.Explain(err, p.updates, obs)
 }
 
-// set returns the values of the candidates of a run.
-func (p *Policy) set(values []float32, obs envs.Observation, r int) []float32 {
-	return values[r*p.spec.Candidates:][:obs.Size(r)]
-}
-
 // largest returns the indices of the largest values.
 func largest(values []float32) (best []int) {
+	most := slices.Max(values)
 	for i, v := range values {
-		switch {
-		case len(best) == 0 || v > values[best[0]]:
-			best = append(best[:0], i)
-		case v == values[best[0]]:
+		if v == most {
 			best = append(best, i)
 		}
 	}
 	return best
+}
+
+// updateGraph is an update of the network by least squares (17), in sessions with the target (22).
+// Its inputs are the parameters, the number of the update, and what Replay.Draw returns.
+func (p *Policy) updateGraph(in []*Node) []*Node {
+	state, in := p.network.Nodes(in)
+	value := func(contexts *Node) *Node { return state.Forward(contexts, nil) }
+	t, chosen, target, ready := in[0], in[1], in[2], in[3]
+	if len(in) > 4 {
+		target = pgcr.SarsaTarget(target, in[5], value(in[4])) // (22)
+	}
+	loss := pgcr.CriticLoss(ready, target, value(chosen)) // (17)
+	state, squared := state.Descend(loss, p.settings.Rate, p.settings.Decay, t, ready)
+	return []*Node{state.Params, state.M, state.V, squared}
+}
+
+// Update implements envs.Policy: it appends the step to the history and, every UpdateEvery steps,
+// learns from batches of it. A run that has no step to learn from yet keeps its parameters.
+func (p *Policy) Update(tr envs.Transition) error {
+	tr.Check(p.spec, p.Runs())
+	if err := tr.Finite(); err != nil {
+		return err
+	}
+	if err := p.history.Add(onlyChosen(tr)); err != nil {
+		return err
+	}
+	if p.steps++; p.steps%int64(p.settings.UpdateEvery) != 0 {
+		return nil
+	}
+	for range p.settings.UpdatesPerStep {
+		p.updates++
+		_, batch := p.history.Draw(p.settings.BatchSize, func(r int) *rand.PCG { return p.streams[r].Batch })
+		t := tensors.FromScalar(float32(p.updates))
+		if _, err := pgcr.Train(p.update, []*pgcr.Parameters{p.network}, append([]*tensors.Tensor{t}, batch...)...); err != nil {
+			return p.history.Explain(err, p.updates, tr.Observation)
+		}
+	}
+	return nil
+}
+
+// onlyChosen is a transition in which the chosen candidate was the only one.
+func onlyChosen(tr envs.Transition) envs.Transition {
+	obs := tr.Observation
+	obs.Candidates, obs.Sizes, obs.Contexts = 1, nil, nil
+	if tr.Codes != nil {
+		obs.Codes = &envs.Codes{State: tr.Codes.State, Table: tr.Codes.Table}
+	}
+	for r, action := range tr.Actions {
+		obs.Contexts = append(obs.Contexts, tr.Context(r, action)...)
+		if tr.Codes != nil {
+			obs.Codes.Items = append(obs.Codes.Items, tr.Codes.Items[r*tr.Candidates+action])
+		}
+	}
+	return envs.Transition{Observation: obs, Actions: make([]int, tr.Runs), Outcome: tr.Outcome}
 }
 
 // saved is everything that a policy is made of.
@@ -148,7 +199,7 @@ type saved struct {
 	Steps, Updates int64
 	Network        [][]float32
 	Streams        []streams
-	History        pgcr.Kept
+	History        *pgcr.Replay
 }
 
 // Save implements envs.Saver: the network, Adam's moments, the counts, the random streams and the
@@ -158,7 +209,7 @@ func (p *Policy) Save(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := saved{p.steps, p.updates, network, p.streams, p.history.Kept()}
+	s := saved{p.steps, p.updates, network, p.streams, p.history}
 	return envs.WriteState(w, p.declared, p.spec, p.Runs(), s)
 }
 

@@ -21,8 +21,7 @@ func (a VanillaPG) config() pgcr.Config {
 	return pgcr.Config(a)
 }
 
-// New implements envs.Algorithm; the policy is a *pgcr.Agent. It returns an error that names the
-// field when a setting is out of bounds, and when there is no seed or no backend.
+// New implements envs.Algorithm, as pgcr.Config does; the policy is a *pgcr.Agent.
 func (a VanillaPG) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	if a.Resamples != 0 && a.Resamples != pgcr.OwnSets {
 		return nil, fmt.Errorf("neural.VanillaPG: Resamples is %d, want 0: its sets are those on offer", a.Resamples)
@@ -34,6 +33,5 @@ func (a VanillaPG) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	return policy, nil
 }
 
-// MarshalJSON writes the settings with the defaults filled in, so that a recorded declaration says
-// what was run.
+// MarshalJSON writes the settings with the defaults filled in: what is run.
 func (a VanillaPG) MarshalJSON() ([]byte, error) { return json.Marshal(a.config()) }

@@ -1,12 +1,8 @@
 package ondevice
 
 import (
-	"math/rand/v2"
-
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
-
-	"github.com/contextrec/contextrec/pgcr"
 )
 
 // history is what has been on offer and what was chosen in T steps of R runs. Step t of run r is
@@ -54,35 +50,4 @@ func (h history) contexts(places, steps *Node) *Node {
 		parts = append([]*Node{state}, parts...)
 	}
 	return Transpose(Concatenate(parts, -1), 1, 2)
-}
-
-// batch is what updates draw of the steps that they learn from, for U updates of R runs. It is the
-// first inputs of a player. Its history knows nothing of choices, which draws do not depend on.
-type batch struct {
-	replay          *pgcr.Replay
-	runs            int
-	steps, next     *input[int32]   // [U, R, B]; the next steps of the sessions
-	ready, discount *input[float32] // [U, R, B], see pgcr.Batch
-}
-
-func newBatch(replay *pgcr.Replay, updates, runs, size int) batch {
-	return batch{replay, runs, newInput[int32](updates, runs, size), newInput[int32](updates, runs, size),
-		newInput[float32](updates, runs, size), newInput[float32](updates, runs, size)}
-}
-
-func (b batch) inputs() []array { return []array{b.steps, b.ready, b.next, b.discount} }
-
-// draw draws for run r in block k, which is part i of the n = U*R of each input. It returns the steps
-// of the run, nil where it has none to learn from yet.
-func (b batch) draw(k, i, n, r int, rng *rand.Rand) []int {
-	drawn, nexts := part(b.steps.at(k), i, n), part(b.next.at(k), i, n)
-	ready, discounts := part(b.ready.at(k), i, n), part(b.discount.at(k), i, n)
-	steps := b.replay.Sample(len(drawn), r, rng)
-	clear(ready)
-	for j, step := range steps {
-		next, discount := b.replay.Next(r, step)
-		drawn[j], nexts[j] = int32(step*b.runs+r), int32(next*b.runs+r)
-		ready[j], discounts[j] = 1, discount
-	}
-	return steps
 }

@@ -19,80 +19,64 @@ type PGCR pgcr.Config
 
 // agent is a live PGCR.
 type agent struct {
-	config        pgcr.Config // with the defaults filled in
-	spec          envs.Spec
-	actor, critic *pgcr.Parameters
-	streams       []struct{ act, actMask, batch, batchMask, resample *rand.Rand } // those of a pgcr.Agent
+	*learner
+	config  pgcr.Config
+	spec    envs.Spec
+	streams []pgcr.Streams // those of a pgcr.Agent
 
-	batch
-	uniform                        *input[float64] // [E, R], for the E steps before the U updates of a block
-	actMask, updateMask            *input[float32] // [E, R, 1, H] and [U, R, 1, H]
-	actKappa, updateKappa, updates *input[float32] // [E], [U], [U]
-	places                         *input[int32]   // [U, R, K]: where the contexts of a batch stand in the history
-	sets                           *input[int32]   // [U, R, N, B*M], see pgcr.Batch
+	uniform               *input[float64] // [E, R]
+	actMask, updateMask   *input[float32] // [E, R, 1, H] and [U, R, 1, H]
+	actKappa, updateKappa *input[float32] // [E] and [U]
+	places                *input[int32]   // [U, R, K]: where the contexts of a batch stand in the history
+	sets                  *input[int32]   // [U, R, N, B*M], see pgcr.Batch
 }
 
 func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
-	p := &agent{spec: spec, config: pgcr.Config(a)}
-	if err := cmp.Or(spec.Validate(seeds), p.config.Validate()); err != nil {
+	c := pgcr.Config(a)
+	if err := cmp.Or(spec.Validate(seeds), c.Validate()); err != nil {
 		return nil, err
 	}
-	c, runs := p.config, len(seeds)
-	network := pgcr.Network{Dim: spec.Dim, Hidden: c.Hidden}
-	p.actor = pgcr.NewParameters(network, c.InitScale, seeds, "pgcr/actor")
-	network.Bias = true
-	p.critic = pgcr.NewParameters(network, c.InitScale, seeds, "pgcr/critic")
-	p.streams = slices.Grow(p.streams, runs)[:runs]
-	for r, seed := range seeds {
-		source := func(role string) *rand.Rand { return envs.NewRand(seed, "pgcr/"+role) }
-		s := &p.streams[r]
-		s.act, s.actMask, s.batch, s.batchMask, s.resample = source("act"), source("act-dropout"), source("replay"), source("update-dropout"), source("resample")
-	}
-	units, e, u := append([]int{1}, c.Hidden...)[len(c.Hidden)], c.UpdateEvery, c.UpdatesPerStep
+	p, runs, e, u := &agent{config: c, spec: spec}, len(seeds), c.UpdateEvery, c.UpdatesPerStep
+	actor, critic, streams := c.Start(spec, seeds)
+	replay := pgcr.NewReplay(envs.Spec{Candidates: spec.Candidates, State: spec.State}, runs, c.Capacity, c.Discount)
+	p.learner, p.streams = newLearner(runs, e, u, c.BatchSize, replay, actor, critic), streams
+
+	units := append([]int{1}, c.Hidden...)[len(c.Hidden)]
+	p.uniform, p.actMask, p.actKappa = newInput[float64](e, runs), newInput[float32](e, runs, 1, units), newInput[float32](e)
+	p.updateMask, p.updateKappa = newInput[float32](u, runs, 1, units), newInput[float32](u)
 	n, width := max(c.Resamples, 1), c.BatchSize*spec.Candidates
-	p.batch = newBatch(pgcr.NewReplay(envs.Spec{Candidates: spec.Candidates, State: spec.State}, runs, c.Capacity, c.Discount), u, runs, c.BatchSize)
-	p.uniform = newInput[float64](e, runs)
-	p.actMask, p.updateMask = newInput[float32](e, runs, 1, units), newInput[float32](u, runs, 1, units)
-	p.actKappa, p.updateKappa, p.updates = newInput[float32](e), newInput[float32](u), newInput[float32](u)
-	p.places, p.sets = newInput[int32](u, runs, width), newInput[int32](u, runs, n, width)
+	k := width
 	if spec.State > 0 { // the N sets of a step are made of contexts of their own
-		p.places = newInput[int32](u, runs, n*width)
+		k = n * width
 	}
+	p.places, p.sets = newInput[int32](u, runs, k), newInput[int32](u, runs, n, width)
+	p.inputs = append(p.inputs, p.uniform, p.actMask, p.actKappa, p.updateMask, p.updateKappa, p.places, p.sets)
 	return p, nil
-}
-
-func (p *agent) block() (every, updates int) { return p.config.UpdateEvery, p.config.UpdatesPerStep }
-
-func (p *agent) networks() []*pgcr.Parameters { return []*pgcr.Parameters{p.actor, p.critic} }
-
-func (p *agent) inputs() []array {
-	return append(p.batch.inputs(), p.uniform, p.actMask, p.actKappa, p.updateMask, p.updateKappa, p.updates, p.places, p.sets)
 }
 
 // draw draws for step k of a chunk, which is step t of all, what an Agent draws.
 func (p *agent) draw(k, t int, tr envs.Transition) error {
 	for r, s := range p.streams {
-		p.uniform.step(k)[r] = s.act.Float64()
-		drawMask(part(p.actMask.step(k), r, p.runs), p.config.Dropout, s.actMask)
+		p.uniform.step(k)[r] = rand.New(s.Act).Float64()
+		pgcr.DrawMask(part(p.actMask.step(k), r, p.runs), p.config.Dropout, rand.New(s.ActMask))
 	}
 	p.actKappa.step(k)[0] = float32(p.config.Greed.At(int64(t)))
 	return p.replay.Add(tr)
 }
 
 func (p *agent) drawUpdate(k, u, t int) {
-	c, runs, m := p.config, p.runs, p.spec.Candidates
-	p.updateKappa.at(k)[u], p.updates.at(k)[u] = float32(c.Greed.At(int64(t+1))), float32(t/c.UpdateEvery*c.UpdatesPerStep+u+1)
+	c, m := p.config, p.spec.Candidates
+	p.updateKappa.at(k)[u] = float32(c.Greed.At(int64(t + 1)))
 	for r, s := range p.streams {
-		i, n := u*runs+r, c.UpdatesPerStep*runs // its part of the inputs
-		drawMask(part(p.updateMask.at(k), i, n), c.Dropout, s.batchMask)
-		steps := p.batch.draw(k, i, n, r, s.batch)
+		pgcr.DrawMask(of(p.learner, p.updateMask, k, u, r), c.Dropout, rand.New(s.BatchMask))
+		steps := p.drawSteps(k, u, r, rand.New(s.Batch))
 		if steps == nil {
 			continue
 		}
-		contexts, drawn := p.replay.Resample(r, steps, c.Resamples, s.resample)
-		places, sets := part(p.places.at(k), i, n), part(p.sets.at(k), i, n)
+		contexts, drawn := p.replay.Resample(r, steps, c.Resamples, rand.New(s.Resample))
+		places, sets := of(p.learner, p.places, k, u, r), of(p.learner, p.sets, k, u, r)
 		for j, o := range contexts {
-			places[j] = int32((o.Step*runs+r)*m + o.Candidate)
+			places[j] = int32((o.Step*p.runs+r)*m + o.Candidate)
 		}
 		for j, context := range drawn {
 			sets[j] = int32(r*len(contexts) + context)
@@ -100,27 +84,17 @@ func (p *agent) drawUpdate(k, u, t int) {
 	}
 }
 
-// drawMask draws a mask of Actor-Dropout.
-func drawMask(mask []float32, rate float64, rng *rand.Rand) {
-	for i := range mask {
-		mask[i] = float32(1 / (1 - rate))
-		if rate > 0 && rng.Float64() < rate {
-			mask[i] = 0
-		}
-	}
-}
-
-func (p *agent) act(states []pgcr.State, contexts *Node, own func(i int) *Node) *Node {
-	uniform, mask, kappa := own(4), own(5), own(6)
-	scores := states[0].Forward(contexts, mask)
-	probabilities := ConvertDType(pgcr.Probabilities(scores, kappa), dtypes.Float64) // (13)
+func (p *agent) act(states []pgcr.State, contexts *Node, own func(array) *Node) *Node {
+	uniform := own(p.uniform)
+	scores := states[0].Forward(contexts, own(p.actMask))
+	probabilities := ConvertDType(pgcr.Probabilities(scores, own(p.actKappa)), dtypes.Float64) // (13)
 	// The first candidate with which they sum to more than the uniform number.
 	below := LessOrEqual(CumSum(probabilities, -1), InsertAxes(uniform, -1))
 	return MinScalar(ReduceSum(ConvertDType(below, dtypes.Int32), -1), float64(p.spec.Candidates-1))
 }
 
-func (p *agent) update(states []pgcr.State, h history, own func(i int) *Node) []pgcr.State {
-	steps, ready, places, sets := own(0), own(1), own(10), own(11)
+func (p *agent) update(states []pgcr.State, h history, own func(array) *Node) []pgcr.State {
+	steps, places, sets := own(p.steps), own(p.places), own(p.sets)
 	c, g, m, n := p.config, steps.Graph(), p.spec.Candidates, sets.Shape().Dimensions[1]
 	runs, b := steps.Shape().Dimensions[0], c.BatchSize
 	chosen := h.chosen(steps)
@@ -131,13 +105,15 @@ func (p *agent) update(states []pgcr.State, h history, own func(i int) *Node) []
 		places = Reshape(Add(InsertAxes(MulScalar(steps, m), -1), candidate), runs, b*m)
 	}
 	drawn := pgcr.Batch{
-		Contexts: h.contexts(places, Concatenate(slices.Repeat([]*Node{steps}, n), -1)), Chosen: h.contexts(chosen, steps), Reward: take(h.reward, chosen),
-		Mask: own(7), Kappa: own(8), Updates: own(9), Ready: ready, Sets: sets, Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, m)),
-		WeightedCritic: c.WeightedCritic, Decay: c.Decay, ActorRate: Scalar(g, dtypes.Float32, c.ActorRate), CriticRate: Scalar(g, dtypes.Float32, c.CriticRate),
+		Contexts: h.contexts(places, Concatenate(slices.Repeat([]*Node{steps}, n), -1)),
+		Sets:     sets, Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, m)), Mask: own(p.updateMask),
+		Kappa: own(p.updateKappa), Updates: own(p.number),
+		Chosen: h.contexts(chosen, steps), Reward: take(h.reward, chosen), Ready: own(p.ready),
+		WeightedCritic: c.WeightedCritic, ActorRate: c.ActorRate, CriticRate: c.CriticRate, Decay: c.Decay,
 	}
 	if c.Discount > 0 && h.past != nil {
-		next := own(2)
-		drawn.Next, drawn.Discount = h.contexts(h.chosen(next), next), own(3)
+		next := own(p.next)
+		drawn.Next, drawn.Discount = h.contexts(h.chosen(next), next), own(p.discount)
 	}
 	actor, critic, _ := pgcr.Update(states[0], states[1], drawn)
 	return []pgcr.State{actor, critic}

@@ -60,7 +60,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 			return err
 		}
 		for k := range min(n, steps-done) {
-			tr, regret := w.outcome(k, done+k, actions)
+			tr, regret := w.outcome(k, actions)
 			rec(done+k+1, tr, regret)
 		}
 	}
@@ -68,8 +68,9 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 }
 
 const (
-	mostHistory = 1 << 30  // bytes of all runs; there are two of it when a chunk is added
-	mostInputs  = 64 << 20 // bytes of a chunk
-	mostChunk   = 500      // steps, after which progress is shown and an interrupt is seen
-	mostEvery   = 50       // steps between updates, each of which is compiled
+	mostCandidates = 100      // of each of which an environment tells the rewards
+	mostHistory    = 1 << 30  // bytes of all runs; there are two of it when a chunk is added
+	mostInputs     = 64 << 20 // bytes of a chunk
+	mostChunk      = 500      // steps, after which progress is shown and an interrupt is seen
+	mostEvery      = 50       // steps between updates, each of which is compiled
 )

@@ -18,20 +18,18 @@ import (
 
 // player is a live algorithm, whose graphs are parts of the loop.
 type player interface {
-	block() (every, updates int)  // E steps and U updates
-	networks() []*pgcr.Parameters // as they are at first
-	inputs() []array              // what draw draws
+	common() *learner
 
 	// draw draws for step k of a chunk, which is step t of all, from 0 on. Actions and rewards of the
 	// transition are none of the player's.
 	draw(k, t int, tr envs.Transition) error
 	drawUpdate(k, u, t int) // for update u of block k of a chunk, after step t
 
-	// act returns the actions, [R] int32, for contexts in columns, [R, D+1, M]. own(i) is what was
-	// drawn for the step into input i.
-	act(states []pgcr.State, contexts *Node, own func(i int) *Node) *Node
-	// update returns the successors of the networks; own(i) is what was drawn for the update.
-	update(states []pgcr.State, h history, own func(i int) *Node) []pgcr.State
+	// act returns the actions, [R] int32, for contexts in columns, [R, D+1, M]. own(in) is what was
+	// drawn for the step into an input.
+	act(states []pgcr.State, contexts *Node, own func(in array) *Node) *Node
+	// update returns the successors of the networks; own(in) is what was drawn for the update.
+	update(states []pgcr.State, h history, own func(in array) *Node) []pgcr.State
 }
 
 // program is the loop, and all that stays on the device from one chunk to the next.
@@ -48,12 +46,12 @@ type program struct {
 func newProgram(backend compute.Backend, w *world) *program {
 	prog := &program{world: w, backend: backend}
 	for _, in := range w.drawn {
-		prog.offers = append(prog.offers, in.zeros(w.steps))
+		prog.offers = append(prog.offers, tensors.FromShape(in.shape(w.steps)))
 	}
 	if w.table != nil {
 		prog.items = []*tensors.Tensor{tensors.FromFlatDataAndDimensions(w.table, len(w.table))}
 	}
-	for _, network := range w.player.networks() {
+	for _, network := range w.networks {
 		prog.state = append(prog.state, network.Tensors()...)
 	}
 	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, w.steps*w.runs)))
@@ -114,7 +112,7 @@ func loop(in []*Node, k int, step func(in []*Node) []*Node) []*Node {
 func (p *program) block(in []*Node) (next []*Node) {
 	rest := in
 	var states []pgcr.State
-	for _, network := range p.player.networks() {
+	for _, network := range p.networks {
 		var s pgcr.State
 		s, rest = network.Nodes(rest)
 		states = append(states, s)
@@ -130,19 +128,19 @@ func (p *program) block(in []*Node) (next []*Node) {
 	h.features = Reshape(h.features, -1, p.spec.Dim-p.spec.State)
 	rest = offers[len(p.offers)+len(p.items):]
 	k, before := rest[0], rest[2]
-	var drawn []*Node
-	for _, all := range rest[3:] {
-		drawn = append(drawn, at(all, k))
+	drawn := map[array]*Node{}
+	for i, input := range p.inputs {
+		drawn[input] = at(rest[3+i], k)
 	}
 	for e := range p.every {
 		first := MulScalar(AddScalar(Add(before, MulScalar(k, p.every)), e), p.runs)
 		steps := Add(first, Iota(k.Graph(), shapes.Make(dtypes.Int32, p.runs, 1), 0))
 		places := Add(MulScalar(steps, m), Iota(k.Graph(), shapes.Make(dtypes.Int32, p.runs, m), 1))
-		chosen := p.player.act(states, h.contexts(places, steps), elements(drawn, e))
+		chosen := p.act(states, h.contexts(places, steps), elements(drawn, e))
 		h.action = DynamicUpdateSlice(h.action, chosen, []*Node{first})
 	}
 	for u := range p.updates {
-		states = p.player.update(states, h, elements(drawn, u))
+		states = p.update(states, h, elements(drawn, u))
 	}
 	for _, s := range states {
 		next = append(next, s.Params, s.M, s.V)
@@ -154,39 +152,40 @@ func (p *program) block(in []*Node) (next []*Node) {
 }
 
 // elements returns element j of the leading axis of an input.
-func elements(in []*Node, j int) func(i int) *Node {
-	return func(i int) *Node { return Squeeze(Slice(in[i], AxisElem(j)), 0) }
+func elements(drawn map[array]*Node, j int) func(in array) *Node {
+	return func(in array) *Node { return Squeeze(Slice(drawn[in], AxisElem(j)), 0) }
 }
 
-// play draws and plays n steps, whole blocks, after the first done and returns the actions of all
-// steps, [T, R].
+// play draws and plays n steps, whole blocks, after the first done and returns their actions, [n, R].
 func (p *program) play(done, n int) (actions []int32, err error) {
 	for k := range n {
-		tr, err := p.draw(k, done+k)
+		tr, err := p.offer(k, done+k)
 		if err != nil {
 			return nil, err
 		}
-		if err := p.player.draw(k, done+k, tr); err != nil {
+		if err := p.draw(k, done+k, tr); err != nil {
 			return nil, err
 		}
 		for u := 0; (k+1)%p.every == 0 && u < p.updates; u++ {
-			p.player.drawUpdate(k/p.every, u, done+k)
+			p.number.at(k / p.every)[u] = float32((done+k)/p.every*p.updates + u + 1)
+			p.drawUpdate(k/p.every, u, done+k)
 		}
 	}
 	if err := p.extend(done); err != nil {
 		return nil, err
 	}
 	fresh := []*tensors.Tensor{tensors.FromScalar(int32(0)), tensors.FromScalar(int32(n / p.every)), tensors.FromScalar(int32(done))}
-	for _, in := range p.player.inputs() {
+	for _, in := range p.inputs {
 		fresh = append(fresh, in.tensor())
 	}
-	if p.state, err = p.call(p.loop, p.state, slices.Concat(p.offers, p.items), fresh...); err != nil {
+	if p.state, err = call(p.loop, p.state, slices.Concat(p.offers, p.items), fresh); err != nil {
 		return nil, err
 	}
 	if actions, err = tensors.CopyFlatData[int32](p.state[len(p.state)-1]); err != nil {
 		return nil, err
 	}
-	return actions, cmp.Or(p.finite(done+n), p.verify(n, done, actions))
+	actions = actions[done*p.runs:]
+	return actions, cmp.Or(p.finite(done+n), p.verify(n, actions))
 }
 
 // extend adds what was drawn in a chunk to that of all steps: where host and device share memory in
@@ -201,26 +200,19 @@ func (p *program) extend(done int) (err error) {
 		}
 	}
 	if chunk != nil {
-		p.offers, err = p.call(p.grow, p.offers, nil, append(chunk, tensors.FromScalar(int32(done)))...)
+		p.offers, err = call(p.grow, p.offers, nil, append(chunk, tensors.FromScalar(int32(done))))
 	}
 	return err
 }
 
-// call runs a graph. The first arguments are used up, the last are freed.
-func (p *program) call(exec *Exec, used, kept []*tensors.Tensor, fresh ...*tensors.Tensor) ([]*tensors.Tensor, error) {
+// call runs a graph, and frees its arguments but for those that are kept.
+func call(exec *Exec, used, kept, fresh []*tensors.Tensor) ([]*tensors.Tensor, error) {
 	var args []any
-	for _, t := range used {
-		donated, err := DonateTensorBuffer(t, p.backend, 0)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, donated)
-	}
-	for _, t := range append(slices.Clone(kept), fresh...) {
+	for _, t := range slices.Concat(used, kept, fresh) {
 		args = append(args, t)
 	}
 	results, err := exec.Call(args...)
-	for _, t := range fresh {
+	for _, t := range slices.Concat(used, fresh) {
 		err = errors.Join(err, t.FinalizeAll())
 	}
 	return results, err

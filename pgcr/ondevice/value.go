@@ -23,72 +23,54 @@ type Value struct {
 // value is a live Value.
 type value struct {
 	Value
-	batch
-	sarsa   bool // targets are (22)
-	network *pgcr.Parameters
-	streams []struct{ act, batch *rand.Rand }
+	*learner
+	sarsa   bool                             // targets are (22)
+	streams []struct{ act, batch *rand.PCG } // those of a neural.Policy
 
-	explored *input[int32]   // [E, R], for the E steps before the U updates of a block; the candidate that is chosen at random, or -1
-	tie      *input[int32]   // [E, R, M]; which of 1, 2, ... M equally good candidates is chosen
-	updates  *input[float32] // [U]
+	explored *input[int32] // [E, R]; the candidate that is chosen at random, or -1
+	tie      *input[int32] // [E, R, M]; which of 1, 2, ... M equally good candidates is chosen
 }
 
 func (a Value) player(spec envs.Spec, seeds []uint64) (player, error) {
-	runs, e, u := len(seeds), a.UpdateEvery, a.UpdatesPerStep
-	p := &value{Value: a, sarsa: a.Discount > 0 && spec.State > 0,
-		batch:    newBatch(pgcr.NewReplay(envs.Spec{Candidates: 1}, runs, a.Capacity, a.Discount), u, runs, a.BatchSize),
-		explored: newInput[int32](e, runs), tie: newInput[int32](e, runs, spec.Candidates), updates: newInput[float32](u)}
-	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}, a.InitScale, seeds, "neural/value")
+	p, runs, e, u := &value{Value: a, sarsa: a.Discount > 0 && spec.State > 0}, len(seeds), a.UpdateEvery, a.UpdatesPerStep
+	network := pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}, a.InitScale, seeds, "neural/value")
+	p.learner = newLearner(runs, e, u, a.BatchSize, pgcr.NewReplay(envs.Spec{Candidates: 1}, runs, a.Capacity, a.Discount), network)
+	p.explored, p.tie = newInput[int32](e, runs), newInput[int32](e, runs, spec.Candidates)
+	p.inputs = append(p.inputs, p.explored, p.tie)
 	for _, seed := range seeds {
-		p.streams = append(p.streams, struct{ act, batch *rand.Rand }{envs.NewRand(seed, "neural/act"), envs.NewRand(seed, "neural/replay")})
+		p.streams = append(p.streams, struct{ act, batch *rand.PCG }{envs.NewSource(seed, "neural/act"), envs.NewSource(seed, "neural/replay")})
 	}
 	return p, nil
 }
 
-func (p *value) block() (every, updates int) { return p.UpdateEvery, p.UpdatesPerStep }
-
-func (p *value) networks() []*pgcr.Parameters { return []*pgcr.Parameters{p.network} }
-
-func (p *value) inputs() []array { return append(p.batch.inputs(), p.explored, p.tie, p.updates) }
-
 // draw draws what a neural.Policy draws at a step. How many candidates are equally good is known on
-// the device alone, so the draw among them is made for every number of them.
+// the device alone, so the draw among them is made for every number of them, each from the same point
+// of the stream. That goes on behind one number: the host takes another with a probability of M/2^32.
 func (p *value) draw(k, _ int, tr envs.Transition) error {
 	for r, s := range p.streams {
-		explored, ties := &p.explored.step(k)[r], part(p.tie.step(k), r, p.runs)
-		if *explored = -1; p.Epsilon > 0 && s.act.Float64() < p.Epsilon {
-			*explored = int32(s.act.IntN(len(ties)))
-		} else {
-			one := s.act.Uint64()
-			for i := range ties {
-				source := again(one)
-				ties[i] = int32(rand.New(&source).IntN(i + 1))
-			}
+		explored, ties, rng := &p.explored.step(k)[r], part(p.tie.step(k), r, p.runs), rand.New(s.act)
+		if *explored = -1; p.Epsilon > 0 && rng.Float64() < p.Epsilon {
+			*explored = int32(rng.IntN(len(ties)))
+			continue
 		}
+		for i := range ties {
+			again := *s.act
+			ties[i] = int32(rand.New(&again).IntN(i + 1))
+		}
+		s.act.Uint64()
 	}
 	tr.Candidates, tr.Codes = 1, nil
 	return p.replay.Add(tr)
 }
 
-func (p *value) drawUpdate(k, u, t int) {
-	p.updates.at(k)[u] = float32(t/p.UpdateEvery*p.UpdatesPerStep + u + 1)
+func (p *value) drawUpdate(k, u, _ int) {
 	for r, s := range p.streams {
-		p.batch.draw(k, u*p.runs+r, p.UpdatesPerStep*p.runs, r, s.batch)
+		p.drawSteps(k, u, r, rand.New(s.batch))
 	}
 }
 
-// again is a source that begins with a number that was drawn elsewhere. Another one is needed with a
-// probability of M/2^32.
-type again uint64
-
-func (a *again) Uint64() uint64 {
-	now := uint64(*a)
-	*a = again(now*6364136223846793005 + 1)
-	return now
-}
-
-func (p *value) act(states []pgcr.State, contexts *Node, own func(i int) *Node) *Node {
-	explored, ties := own(4), own(5)
+func (p *value) act(states []pgcr.State, contexts *Node, own func(array) *Node) *Node {
+	explored, ties := own(p.explored), own(p.tie)
 	values := states[0].Forward(contexts, nil)
 	best := ConvertDType(Equal(values, ReduceAndKeep(values, ReduceMax, -1)), dtypes.Int32)
 	// The candidate before which as many of the best stand as the draw for their number says.
@@ -102,15 +84,14 @@ func (p *value) act(states []pgcr.State, contexts *Node, own func(i int) *Node) 
 	return Where(GreaterOrEqual(explored, ZerosLike(explored)), explored, greedy)
 }
 
-func (p *value) update(states []pgcr.State, h history, own func(i int) *Node) []pgcr.State {
-	steps, ready, next, updates := own(0), own(1), own(2), own(6)
+func (p *value) update(states []pgcr.State, h history, own func(array) *Node) []pgcr.State {
+	steps, next := own(p.steps), own(p.next)
 	values := func(steps *Node) *Node { return states[0].Forward(h.contexts(h.chosen(steps), steps), nil) }
 	target := take(h.reward, h.chosen(steps))
 	if p.sarsa {
-		target = pgcr.SarsaTarget(target, own(3), values(next)) // (22)
+		target = pgcr.SarsaTarget(target, own(p.discount), values(next)) // (22)
 	}
-	loss := pgcr.CriticLoss(ready, target, values(steps)) // (17)
-	rate := pgcr.Decayed(Scalar(steps.Graph(), dtypes.Float32, p.Rate), p.Decay, updates)
-	successor, _ := states[0].Descend(loss, rate, updates, ready)
+	loss := pgcr.CriticLoss(own(p.ready), target, values(steps)) // (17)
+	successor, _ := states[0].Descend(loss, p.Rate, p.Decay, own(p.number), own(p.ready))
 	return []pgcr.State{successor}
 }

@@ -13,13 +13,13 @@ import (
 // nothing but a state depends on earlier choices, which is seen in one more environment, where the decisions of
 // the loop are made once more.
 type world struct {
-	player             player
-	spec               envs.Spec
-	runs, steps, chunk int // of all, and of a chunk
-	every, updates     int // of a block
-	copies             []envs.Environment
-	actions            [][]int // of each
-	played             envs.Environment
+	player
+	*learner
+	spec         envs.Spec
+	steps, chunk int                // of all, and of a chunk
+	copies       []envs.Environment // the i-th always chooses candidate i
+	played       envs.Environment
+	oracle       envs.Oracle // nil: there is no regret
 
 	table []float32 // [n, I], the features of all items; nil where they have no codes
 	of    []int32   // the item of a code
@@ -29,8 +29,7 @@ type world struct {
 	item     *input[int32]   // [R, M], a row of the table
 	past     *input[int32]   // [R, V]: the last V steps of the session, the latest first, or -1; nil without states
 	drawn    []array         // reward, features or item, and past
-	regret   *input[float64] // [R, M]; not drawn where there is no oracle
-	oracle   bool
+	regret   *input[float64] // [R, M]
 
 	last []map[int32][]int32 // of each run, by session: what past has at its next step
 }
@@ -47,37 +46,23 @@ type songs interface {
 func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world, error) {
 	spec := problem.Spec()
 	runs, m, dim := len(seeds), spec.Candidates, spec.Dim-spec.State
-	w := &world{player: p, spec: spec, runs: runs}
-	w.every, w.updates = p.block()
+	w := &world{player: p, learner: p.common(), spec: spec}
 	var err error
 	if w.played, err = problem.New(seeds); err != nil {
 		return nil, err
 	}
-	obs := w.played.Observe()
-	if m > 100 {
-		return nil, Unsupported(fmt.Sprintf("the rewards of all %d candidates would have to be drawn", m))
-	}
-	for i := range m {
-		env, err := problem.New(seeds)
-		if err != nil {
-			return nil, err
-		}
-		w.copies, w.actions = append(w.copies, env), append(w.actions, slices.Repeat([]int{i}, runs))
-	}
-	_, w.oracle = w.played.(envs.Oracle)
 	w.reward, w.regret = newInput[float32](runs, m), newInput[float64](runs, m)
 	w.features, w.item = newInput[float32](runs, m, dim), newInput[int32](runs, m)
 	w.drawn = []array{w.reward, w.features}
+	obs := w.played.Observe()
 	if obs.Codes != nil {
 		if table, ok := obs.Codes.Table.(songs); ok {
 			w.table, w.of = table.Items()
 			w.drawn[1] = w.item
 		}
 	}
-	switch states := obs.Session != nil || spec.State > 0; {
-	case states && w.table == nil:
-		return nil, Unsupported("contexts have a state or sessions, and depend on what is chosen")
-	case states:
+	states := obs.Session != nil || spec.State > 0
+	if states {
 		w.past = newInput[int32](runs, spec.State/(dim+1))
 		w.drawn = append(w.drawn, w.past)
 		for range runs {
@@ -86,12 +71,16 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 	}
 	step, block := 0, 0 // bytes of each
 	for _, in := range w.drawn {
-		step += in.bytes()
+		step += int(in.shape(1).ByteSize())
 	}
-	for _, in := range p.inputs() {
-		block += in.bytes()
+	for _, in := range w.inputs {
+		block += int(in.shape(1).ByteSize())
 	}
 	switch history := steps * step; {
+	case m > mostCandidates:
+		return nil, Unsupported(fmt.Sprintf("the rewards of all %d candidates would have to be drawn", m))
+	case states && w.table == nil:
+		return nil, Unsupported("contexts have a state or sessions, and depend on what is chosen")
 	case w.every > mostEvery:
 		return nil, Unsupported(fmt.Sprintf("there are %d steps between updates", w.every))
 	case history > mostHistory || runs*steps*m > math.MaxInt32:
@@ -100,18 +89,26 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 	blocks := max(1, min(mostChunk/w.every, mostInputs/(block+w.every*step), (steps+w.every-1)/w.every))
 	w.chunk = blocks * w.every
 	w.steps = (steps + w.chunk - 1) / w.chunk * w.chunk // there is room for whole chunks
-	for _, in := range p.inputs() {
+	for _, in := range w.inputs {
 		in.allocate(blocks)
 	}
 	for _, in := range append(w.drawn, w.regret) {
 		in.allocate(w.chunk)
 	}
+	for range m {
+		env, err := problem.New(seeds)
+		if err != nil {
+			return nil, err
+		}
+		w.copies = append(w.copies, env)
+	}
+	w.oracle, _ = w.copies[0].(envs.Oracle)
 	return w, nil
 }
 
-// draw draws step k of a chunk, which is step t of all. It returns what a history has of it, which
+// offer draws step k of a chunk, which is step t of all. It returns what a history has of it, which
 // choices change in nothing.
-func (w *world) draw(k, t int) (tr envs.Transition, err error) {
+func (w *world) offer(k, t int) (tr envs.Transition, err error) {
 	m, obs := w.spec.Candidates, w.copies[0].Observe()
 	if err := obs.Finite(); err != nil {
 		return tr, err
@@ -134,8 +131,8 @@ func (w *world) draw(k, t int) (tr envs.Transition, err error) {
 		copy(past, last[session])
 		last[session] = append([]int32{int32(t*w.runs + r)}, past[:len(past)-1]...)
 	}
-	if w.oracle {
-		w.copies[0].(envs.Oracle).ExpectedRewards(w.regret.at(k))
+	if w.oracle != nil {
+		w.oracle.ExpectedRewards(w.regret.at(k))
 		for r := range w.runs {
 			set := part(w.regret.at(k), r, w.runs)
 			best := slices.Max(set)
@@ -145,7 +142,7 @@ func (w *world) draw(k, t int) (tr envs.Transition, err error) {
 		}
 	}
 	for i, env := range w.copies {
-		out, err := env.Step(w.actions[i])
+		out, err := env.Step(slices.Repeat([]int{i}, w.runs))
 		if err != nil {
 			return tr, err
 		}
@@ -157,26 +154,25 @@ func (w *world) draw(k, t int) (tr envs.Transition, err error) {
 		}
 		if i == 0 {
 			obs.Contexts = nil
-			tr = envs.Transition{Observation: obs, Actions: w.actions[0], Outcome: out}
+			tr = envs.Transition{Observation: obs, Actions: make([]int, w.runs), Outcome: out}
 		}
 	}
 	return tr, nil
 }
 
-// verify makes the decisions of n steps after the first done, and returns an Unsupported where other
-// contexts or rewards come of them than were drawn.
-func (w *world) verify(n, done int, all []int32) error {
-	m := w.spec.Candidates
+// verify makes the decisions of n steps of the chunk, [n, R], and returns an Unsupported where other contexts
+// or rewards come of them than were drawn.
+func (w *world) verify(n int, actions []int32) error {
 	for k := range n {
 		obs := w.played.Observe()
-		tr, _ := w.outcome(k, done+k, all)
+		tr, _ := w.outcome(k, actions)
 		out, err := w.played.Step(tr.Actions)
 		if err != nil {
 			return err
 		}
 		same := slices.Equal(out.Reward, tr.Reward)
-		for i := range w.runs * m {
-			same = same && slices.Equal(obs.Context(i/m, i%m)[w.spec.State:], w.candidate(k, i))
+		for i := range w.runs * w.spec.Candidates {
+			same = same && slices.Equal(obs.Context(i/w.spec.Candidates, i%w.spec.Candidates)[w.spec.State:], w.candidate(k, i))
 		}
 		if !same {
 			return Unsupported("contexts or rewards depend on earlier choices")
@@ -193,16 +189,15 @@ func (w *world) candidate(k, i int) []float32 {
 	return part(w.features.at(k), i, w.runs*w.spec.Candidates)
 }
 
-// outcome is what step k of the chunk came to, whose actions stand at step t of all.
-func (w *world) outcome(k, t int, all []int32) (tr envs.Transition, regret []float64) {
+// outcome is what step k of the chunk came to by its actions, [n, R].
+func (w *world) outcome(k int, actions []int32) (tr envs.Transition, regret []float64) {
 	m := w.spec.Candidates
 	tr.Runs, tr.Candidates, tr.Dim = w.runs, m, w.spec.Dim
-	for r := range w.runs {
-		action := int(all[t*w.runs+r])
-		tr.Actions = append(tr.Actions, action)
-		tr.Reward = append(tr.Reward, w.reward.at(k)[r*m+action])
-		if w.oracle {
-			regret = append(regret, w.regret.at(k)[r*m+action])
+	for r, action := range actions[k*w.runs:][:w.runs] {
+		at := r*m + int(action)
+		tr.Actions, tr.Reward = append(tr.Actions, int(action)), append(tr.Reward, w.reward.at(k)[at])
+		if w.oracle != nil {
+			regret = append(regret, w.regret.at(k)[at])
 		}
 	}
 	return tr, regret
