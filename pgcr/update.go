@@ -6,8 +6,7 @@ import . "github.com/gomlx/gomlx/core/graph"
 // contexts for each of them. Contexts are columns, see Network.
 type Batch struct {
 	Contexts *Node // [R, D+1, K]: what the sets are made of, B*M contexts that all N share, or N*B*M
-	Sets     *Node // [R, N, B*M] int32: which of the R*K contexts stands at each place of the sets
-	Absent   *Node // [R, N, B, M]: 0 at a place with a context, else Absent
+	Sets     *Node // [R, N, B, M] int32: which of the R*K contexts stands at each place of the sets; -1: none
 	Mask     *Node // [R, 1, H], Actor-Dropout; nil: none
 
 	Kappa   *Node // scalar: Time-Dependent Greed
@@ -24,10 +23,11 @@ type Batch struct {
 	ActorRate, CriticRate, Decay float64 // the learning rates, see State.Descend
 }
 
-// inSets copies a number of each context, [R, K], to the places of that context in the sets: [R, N,
-// B, M].
-func (b Batch) inSets(x *Node) *Node {
-	return Reshape(Gather(Reshape(x, -1), InsertAxes(b.Sets, -1)), b.Absent.Shape().Dimensions...)
+// inSets copies a number of each context, [R, K], to the places of that context in the sets, [R, N, B,
+// M]; places without one get absent.
+func (b Batch) inSets(x *Node, absent float64) *Node {
+	copies := Gather(Reshape(x, -1), InsertAxes(MaxScalar(b.Sets, 0), -1))
+	return Where(GreaterOrEqual(b.Sets, ZerosLike(b.Sets)), copies, Scalar(x.Graph(), x.DType(), absent))
 }
 
 // Update is one step of the algorithm (section 5.1): the equations (21) to (26) on a batch. It
@@ -41,9 +41,9 @@ func (b Batch) inSets(x *Node) *Node {
 // the M-1 others there. In a bandit it may be among them already, in (M-1)/(B*M) of the sets, 1.3 % by
 // default. Such a set halves a probability of 1, so p̂ is low by up to 0.006.
 func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*Node) {
-	d := b.Absent.Shape().Dimensions
+	d := b.Sets.Shape().Dimensions
 	runs, batch, candidates := d[0], d[2], d[3]
-	scores := Add(b.inSets(actor.Forward(b.Contexts, b.Mask)), b.Absent)
+	scores := b.inSets(actor.Forward(b.Contexts, b.Mask), Absent)
 
 	weight := b.Ready
 	if b.WeightedCritic && candidates > 1 { // a single candidate has probability 1
@@ -59,7 +59,7 @@ func Update(actor, critic State, b Batch) (actor2, critic2 State, measures []*No
 	critic2, criticSquared := critic.Descend(criticLoss, b.CriticRate, b.Decay, b.Updates, b.Ready) // (24)
 
 	// A run that is not ready adds nothing to the loss.
-	values := Mul(b.inSets(critic2.Forward(b.Contexts, nil)), Reshape(b.Ready, runs, 1, batch, 1))
+	values := Mul(b.inSets(critic2.Forward(b.Contexts, nil), 0), Reshape(b.Ready, runs, 1, batch, 1))
 	actorLoss := ActorLoss(Probabilities(scores, b.Kappa), values)                             // (25)
 	actor2, actorSquared := actor.Descend(actorLoss, b.ActorRate, b.Decay, b.Updates, b.Ready) // (26)
 	return actor2, critic2, []*Node{actorSquared, criticSquared, actorLoss, criticLoss}

@@ -28,7 +28,7 @@ type agent struct {
 	actMask, updateMask   *input[float32] // [E, R, 1, H] and [U, R, 1, H]
 	actKappa, updateKappa *input[float32] // [E] and [U]
 	places                *input[int32]   // [U, R, K]: where the contexts of a batch stand in the history
-	sets                  *input[int32]   // [U, R, N, B*M], see pgcr.Batch
+	sets                  *input[int32]   // [U, R, N, B, M], see pgcr.Batch
 }
 
 func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
@@ -49,7 +49,7 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
 	if spec.State > 0 { // the N sets of a step are made of contexts of their own
 		k = n * width
 	}
-	p.places, p.sets = newInput[int32](u, runs, k), newInput[int32](u, runs, n, width)
+	p.places, p.sets = newInput[int32](u, runs, k), newInput[int32](u, runs, n, c.BatchSize, spec.Candidates)
 	p.inputs = append(p.inputs, p.uniform, p.actMask, p.actKappa, p.updateMask, p.updateKappa, p.places, p.sets)
 	return p, nil
 }
@@ -95,19 +95,17 @@ func (p *agent) act(states []pgcr.State, contexts *Node, own func(array) *Node) 
 
 func (p *agent) update(states []pgcr.State, h history, own func(array) *Node) []pgcr.State {
 	steps, places, sets := own(p.steps), own(p.places), own(p.sets)
-	c, g, m, n := p.config, steps.Graph(), p.spec.Candidates, sets.Shape().Dimensions[1]
-	runs, b := steps.Shape().Dimensions[0], c.BatchSize
+	c, m, n := p.config, p.spec.Candidates, sets.Shape().Dimensions[1]
 	chosen := h.chosen(steps)
 	if c.Resamples == pgcr.OwnSets { // the chosen candidate stands first
-		candidate := Iota(g, shapes.Make(dtypes.Int32, runs, b, m), -1)
-		action, zero := BroadcastToDims(InsertAxes(take(h.action, steps), -1), runs, b, m), ZerosLike(candidate)
+		candidate := Iota(steps.Graph(), shapes.Make(dtypes.Int32, p.runs, c.BatchSize, m), -1)
+		action, zero := BroadcastToShape(InsertAxes(take(h.action, steps), -1), candidate.Shape()), ZerosLike(candidate)
 		candidate = Where(Equal(candidate, action), zero, Where(Equal(candidate, zero), action, candidate))
-		places = Reshape(Add(InsertAxes(MulScalar(steps, m), -1), candidate), runs, b*m)
+		places = Reshape(Add(InsertAxes(MulScalar(steps, m), -1), candidate), p.runs, -1)
 	}
 	drawn := pgcr.Batch{
 		Contexts: h.contexts(places, Concatenate(slices.Repeat([]*Node{steps}, n), -1)),
-		Sets:     sets, Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, m)), Mask: own(p.updateMask),
-		Kappa: own(p.updateKappa), Updates: own(p.number),
+		Sets:     sets, Mask: own(p.updateMask), Kappa: own(p.updateKappa), Updates: own(p.number),
 		Chosen: h.contexts(chosen, steps), Reward: take(h.reward, chosen), Ready: own(p.ready),
 		WeightedCritic: c.WeightedCritic, ActorRate: c.ActorRate, CriticRate: c.CriticRate, Decay: c.Decay,
 	}
