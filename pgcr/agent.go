@@ -63,13 +63,12 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	}
 	a := &Agent{config: c, spec: spec, replay: NewReplay(spec, len(seeds), c.Capacity, c.Discount)}
 	a.actor, a.critic, a.streams = c.Start(spec, seeds)
-	a.policy = MustNewExec(c.Backend, func(in []*Node) *Node {
-		actor, contexts, absent, mask, kappa := State{Network: a.actor.Network, Params: in[0]}, in[1], in[2], in[3], in[4]
-		scores := Reshape(actor.Forward(contexts, mask), len(seeds), -1, spec.Candidates)
-		return Probabilities(Add(scores, absent), kappa) // (13)
+	a.policy = MustNewExec(c.Backend, func(actor, contexts, absent, mask, kappa *Node) *Node {
+		scores := State{Network: a.actor.Network, Params: actor}.Forward(contexts, mask)
+		return Probabilities(Add(Reshape(scores, len(seeds), -1, spec.Candidates), absent), kappa) // (13)
 	})
-	a.values = MustNewExec(c.Backend, func(in []*Node) *Node {
-		return State{Network: a.critic.Network, Params: in[0]}.Forward(in[1], nil)
+	a.values = MustNewExec(c.Backend, func(critic, contexts *Node) *Node {
+		return State{Network: a.critic.Network, Params: critic}.Forward(contexts, nil)
 	})
 	a.update = MustNewExec(c.Backend, a.updateGraph)
 	return a, nil
@@ -156,19 +155,10 @@ func sample(p []float32, u float64) (last int) {
 	return last // where rounding left the sum a little below u, too
 }
 
-// evaluate runs a graph of a network on the candidates of a step: [R, K, M].
-func (a *Agent) evaluate(network *Parameters, exec *Exec, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
-	if err := obs.Finite(); err != nil {
-		return nil, err
-	}
-	x, err := network.Evaluate(exec, obs, more...)
-	return x, a.replay.Explain(err, a.updates, obs)
-}
-
 // probabilities is the policy (13) under K dropout masks a run: [R, K, M].
 func (a *Agent) probabilities(obs envs.Observation, masks *tensors.Tensor) ([]float32, error) {
 	absent := tensor(absent(obs), obs.Runs, 1, obs.Candidates)
-	return a.evaluate(a.actor, a.policy, obs, absent, masks, scalar(a.config.Greed.At(a.steps)))
+	return a.actor.Evaluate(a.policy, obs, a.replay, a.updates, absent, masks, scalar(a.config.Greed.At(a.steps)))
 }
 
 // absent is 0 at the candidates of each set and Absent beyond them: [R, M].
@@ -213,7 +203,7 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	m := a.spec.Candidates
 	obs.Check(a.spec, a.Runs())
 	envs.CheckResults(len(dst), a.Runs()*m)
-	values, err := a.evaluate(a.critic, a.values, obs)
+	values, err := a.critic.Evaluate(a.values, obs, a.replay, a.updates)
 	for i, v := range values {
 		dst[i] = float64(v)
 		if i%m >= obs.Size(i/m) {
@@ -226,9 +216,6 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 // Update appends the step to the history and, every UpdateEvery steps, learns from batches of it.
 func (a *Agent) Update(tr envs.Transition) error {
 	tr.Check(a.spec, a.Runs())
-	if err := tr.Finite(); err != nil {
-		return err
-	}
 	if err := a.replay.Add(tr); err != nil {
 		return err
 	}

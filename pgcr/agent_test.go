@@ -153,9 +153,8 @@ func TestCapacity(t *testing.T) {
 			if err := errors.Join(all.Add(tr), last.Add(tr)); err != nil {
 				t.Fatal(err)
 			}
-			source := func(int) *rand.PCG { return envs.NewSource(1, "draw") }
-			drawn, _ := all.Draw(50, source)
-			bounded, _ := last.Draw(50, source)
+			drawn, _ := all.Draw(50, []pgcr.Streams{{Batch: envs.NewSource(1, "draw")}})
+			bounded, _ := last.Draw(50, []pgcr.Streams{{Batch: envs.NewSource(1, "draw")}})
 			a, b := drawn[0], bounded[0]
 			if (a == nil) != (b == nil) || step < 10 && !slices.Equal(a, b) {
 				t.Fatalf("%s, step %d: draws %v and %v", name, step, a, b)

@@ -42,7 +42,7 @@ func (a *Agent) learn() error {
 // draw draws a batch of each run and its resampled sets, in the order of Batch.
 func (a *Agent) draw() []*tensors.Tensor {
 	c, runs, n, b, m, d := a.config, a.Runs(), max(a.config.Resamples, 1), a.config.BatchSize, a.spec.Candidates, a.spec.Dim
-	steps, critic := a.replay.Draw(b, func(r int) *rand.PCG { return a.streams[r].Batch })
+	steps, critic := a.replay.Draw(b, a.streams)
 	k := n * b * m // K, contexts of a run
 	if a.replay.shared() {
 		k = b * m

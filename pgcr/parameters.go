@@ -18,9 +18,9 @@ import (
 // computes.
 type Parameters struct {
 	Network Network
+	Tensors []*tensors.Tensor // weights, m and v, [R, P] each, see State
 
-	runs    int
-	tensors []*tensors.Tensor // weights, m and v, as State has them
+	runs int
 }
 
 // NewParameters draws the initial weights of one run a seed, with Network.Init and the random
@@ -33,14 +33,14 @@ func NewParameters(network Network, scale float64, seeds []uint64, role string) 
 	}
 	p := &Parameters{Network: network, runs: runs}
 	for _, flat := range [][]float32{weights, make([]float32, len(weights)), make([]float32, len(weights))} {
-		p.tensors = append(p.tensors, tensor(flat, runs, len(flat)/runs))
+		p.Tensors = append(p.Tensors, tensor(flat, runs, len(flat)/runs))
 	}
 	return p
 }
 
 // Values returns copies of the weights and of both moments, in the order of Network.Shapes each.
 func (p *Parameters) Values() (values [][]float32, err error) {
-	for _, t := range p.tensors {
+	for _, t := range p.Tensors {
 		flat, err2 := tensors.CopyFlatData[float32](t)
 		if err = errors.Join(err, err2); err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func (p *Parameters) Values() (values [][]float32, err error) {
 
 // Restore takes over what Values returned.
 func (p *Parameters) Restore(values [][]float32) {
-	p.tensors = nil
+	p.Tensors = nil
 	for i := range 3 {
 		var flat []float32
 		for r := range p.runs {
@@ -67,12 +67,9 @@ func (p *Parameters) Restore(values [][]float32) {
 				flat = append(flat, part(v, r, p.runs)...)
 			}
 		}
-		p.tensors = append(p.tensors, tensor(flat, p.runs, len(flat)/p.runs))
+		p.Tensors = append(p.Tensors, tensor(flat, p.runs, len(flat)/p.runs))
 	}
 }
-
-// Tensors returns weights and both moments, [R, P] each, see State.
-func (p *Parameters) Tensors() []*tensors.Tensor { return p.tensors }
 
 // Nodes takes weights and moments from the front of the inputs of a graph that Train runs, and
 // returns the rest.
@@ -82,22 +79,26 @@ func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 
 // Evaluate runs a graph that takes the weights, the candidates of a step as Columns, 0 beyond the
 // size of a set, and further inputs. It returns the result, [R, K, M]. A number that is not finite is
-// an envs.RunError.
-func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, more ...*tensors.Tensor) ([]float32, error) {
+// an envs.RunError; that of a result says what the history knows of the cause after so many updates.
+func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, history *Replay, updates int64, more ...*tensors.Tensor) ([]float32, error) {
+	if err := obs.Finite(); err != nil {
+		return nil, err
+	}
 	m, d := obs.Candidates, obs.Dim
 	rows := make([]float32, m*d)
 	contexts := columns(obs.Runs, m, d, func(r int) []float32 {
 		clear(rows[copy(rows, part(obs.Contexts, r, obs.Runs)[:obs.Size(r)*d]):])
 		return rows
 	})
-	_, results, err := run(exec, p.tensors[:1], append([]*tensors.Tensor{contexts}, more...), 0)
+	_, results, err := run(exec, p.Tensors[:1], append([]*tensors.Tensor{contexts}, more...), 0)
 	if err != nil {
 		return nil, err
 	}
 	x := results[0]
 	for i, xi := range x {
 		if r := i / (len(x) / obs.Runs); xi-xi != 0 && i%m < obs.Size(r) {
-			return nil, &envs.RunError{Run: r, Err: fmt.Errorf("the network returns %v for candidate %d", xi, i%m)}
+			err := &envs.RunError{Run: r, Err: fmt.Errorf("the network returns %v for candidate %d", xi, i%m)}
+			return nil, history.Explain(err, updates, obs)
 		}
 	}
 	return x, nil
@@ -136,7 +137,7 @@ func run(exec *graph.Exec, parameters, inputs []*tensors.Tensor, stay int) (ther
 func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) (measures []float64, err error) {
 	var parameters []*tensors.Tensor
 	for _, p := range networks {
-		parameters = append(parameters, p.tensors...)
+		parameters = append(parameters, p.Tensors...)
 	}
 	successors, results, err := run(exec, parameters, inputs, len(parameters))
 	if err != nil {
@@ -151,9 +152,9 @@ func Train(exec *graph.Exec, networks []*Parameters, inputs ...*tensors.Tensor) 
 		}
 	}
 	for _, p := range networks {
-		for i, t := range p.tensors {
+		for i, t := range p.Tensors {
 			err = errors.Join(err, t.FinalizeAll())
-			p.tensors[i], successors = successors[0], successors[1:]
+			p.Tensors[i], successors = successors[0], successors[1:]
 		}
 	}
 	return measures, err

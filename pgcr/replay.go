@@ -68,31 +68,36 @@ func (p *pages[T]) at(i int) []T {
 
 // NewReplay returns an empty history, which keeps the last capacity steps of each run, or all where
 // that is 0. With a gamma above 0 a step of a session can be learned from once the next one is
-// known, which the target (22) needs.
+// known, which the target (22) needs. With a spec of one candidate the chosen ones alone are kept.
 func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
 	empty := history{Contexts: pages[float32]{Width: spec.Candidates * spec.Dim}}
 	return &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), Runs: slices.Repeat([]history{empty}, runs)}
 }
 
-// Add appends one step of all runs. It is an error when the history is one of other codes or of
-// none, or when only one of both has sessions.
+// Add appends one step of all runs. It is an error when a number is not finite, when the history is
+// one of other codes or of none, or when only one of both has sessions.
 func (rp *Replay) Add(tr envs.Transition) error {
 	if err := rp.accept(tr); err != nil {
 		return err
 	}
 	for r := range rp.Runs {
-		h, size, contexts := &rp.Runs[r], tr.Size(r), part(tr.Contexts, r, tr.Runs)
-		at, contexts := h.Count%rp.capacity, contexts[:size*rp.spec.Dim]
+		h, first, size, chosen := &rp.Runs[r], 0, tr.Size(r), tr.Actions[r]
+		if rp.spec.Candidates == 1 {
+			first, size, chosen = chosen, 1, 0
+		}
+		at, contexts := h.Count%rp.capacity, part(tr.Contexts, r, tr.Runs)[first*rp.spec.Dim:][:size*rp.spec.Dim]
 		if rp.table != nil {
-			row, state := h.Codes.at(at), part(tr.Codes.State, r, tr.Runs)
+			state := part(tr.Codes.State, r, tr.Runs)
+			h.Codes.Width = len(state) + rp.spec.Candidates
+			row := h.Codes.at(at)
 			copy(row, state)
-			copy(row[len(state):], part(tr.Codes.Items, r, tr.Runs)[:size])
+			copy(row[len(state):], part(tr.Codes.Items, r, tr.Runs)[first:][:size])
 		} else {
 			copy(h.Contexts.at(at), contexts)
 		}
 		h.LargestFeature = largest(h.LargestFeature, contexts)
 		h.LargestReward = largest(h.LargestReward, tr.Reward[r:r+1])
-		s := record{Size: int32(size), Chosen: int32(tr.Actions[r]), Reward: tr.Reward[r]}
+		s := record{Size: int32(size), Chosen: int32(chosen), Reward: tr.Reward[r]}
 		if tr.Discount != nil {
 			s.Discount = rp.gamma * tr.Discount[r]
 		}
@@ -113,8 +118,11 @@ func (rp *Replay) Add(tr envs.Transition) error {
 	return nil
 }
 
-// accept checks that a step is of the kind of the history, and notes the codes of the first.
+// accept checks the numbers of a step and that it is of the kind of the history, and notes the codes of the first.
 func (rp *Replay) accept(tr envs.Transition) error {
+	if err := tr.Finite(); err != nil {
+		return err
+	}
 	h := &rp.Runs[0]
 	switch {
 	case h.Count > 0 && (tr.Session != nil) != (h.Visits != nil):
@@ -127,9 +135,6 @@ func (rp *Replay) accept(tr envs.Transition) error {
 		return fmt.Errorf("pgcr: a step with codes of %s, the history is one of %q", tr.Codes.Table.Identity(), rp.Table)
 	}
 	rp.table, rp.Table = tr.Codes.Table, tr.Codes.Table.Identity()
-	for r := range rp.Runs {
-		rp.Runs[r].Codes.Width = len(tr.Codes.State)/tr.Runs + rp.spec.Candidates
-	}
 	return nil
 }
 
@@ -157,14 +162,14 @@ func (h *history) oldest() int { return h.Count - len(h.Steps) }
 // sessions reports whether the history has sessions. It is false before the first step.
 func (rp *Replay) sessions() bool { return rp.Runs[0].Visits != nil }
 
-// Draw draws b steps of each run that can be learned from, by a source of random numbers a run. It
-// returns them, [R][b], nil where a run has none yet, and what the critic learns from: Chosen, Reward
-// and Ready of a Batch, and in sessions with a gamma above 0 Next and Discount, which (22) needs.
-func (rp *Replay) Draw(b int, source func(run int) *rand.PCG) (steps [][]int, critic []*tensors.Tensor) {
+// Draw draws b steps of each run that can be learned from. It returns them, [R][b], nil where a run has
+// none yet, and what the critic learns from: Chosen, Reward and Ready of a Batch, and in sessions with a
+// gamma above 0 Next and Discount, which (22) needs.
+func (rp *Replay) Draw(b int, streams []Streams) (steps [][]int, critic []*tensors.Tensor) {
 	runs := len(rp.Runs)
 	reward, ready, discount := make([]float32, runs*b), make([]float32, runs*b), make([]float32, runs*b)
 	for r := range runs {
-		steps = append(steps, rp.Sample(b, r, rand.New(source(r))))
+		steps = append(steps, rp.Sample(b, r, rand.New(streams[r].Batch)))
 		for i, step := range steps[r] {
 			at, s := r*b+i, rp.step(r, step)
 			reward[at], ready[at], discount[at] = s.Reward, 1, s.Discount

@@ -24,17 +24,13 @@ type Policy struct {
 	spec     envs.Spec
 
 	network        *pgcr.Parameters
-	history        *pgcr.Replay // of the chosen contexts alone: an M-th of the memory
-	streams        []streams    // [R]
+	history        *pgcr.Replay   // of the chosen contexts alone: an M-th of the memory
+	streams        []pgcr.Streams // [R], of which Act and Batch are used
 	steps, updates int64
 
 	values *Exec // f of contexts, [R, M]
 	update *Exec // updateGraph
 }
-
-// streams are the random sources of one run, one for each purpose, so that no use of one shifts
-// another.
-type streams struct{ Act, Batch *rand.PCG }
 
 func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 	s = s.withDefaults()
@@ -51,10 +47,10 @@ func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, se
 	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: s.Hidden, Bias: true}, s.InitScale, seeds, "neural/value")
 	p.history = pgcr.NewReplay(envs.Spec{Candidates: 1, Dim: spec.Dim, State: spec.State}, len(seeds), s.Capacity, s.Discount)
 	for _, seed := range seeds {
-		p.streams = append(p.streams, streams{envs.NewSource(seed, "neural/act"), envs.NewSource(seed, "neural/replay")})
+		p.streams = append(p.streams, pgcr.Streams{Act: envs.NewSource(seed, "neural/act"), Batch: envs.NewSource(seed, "neural/replay")})
 	}
-	p.values = MustNewExec(s.Backend, func(in []*Node) *Node {
-		return pgcr.State{Network: p.network.Network, Params: in[0]}.Forward(in[1], nil)
+	p.values = MustNewExec(s.Backend, func(network, contexts *Node) *Node {
+		return pgcr.State{Network: p.network.Network, Params: network}.Forward(contexts, nil)
 	})
 	p.update = MustNewExec(s.Backend, p.updateGraph)
 	return p, nil
@@ -122,11 +118,7 @@ func (p *Policy) Values(dst []float64, obs envs.Observation) error {
 func (p *Policy) evaluate(obs envs.Observation, room, each int) ([]float32, error) {
 	obs.Check(p.spec, p.Runs())
 	envs.CheckResults(room, p.Runs()*each)
-	if err := obs.Finite(); err != nil {
-		return nil, err
-	}
-	values, err := p.network.Evaluate(p.values, obs)
-	return values, p.history.Explain(err, p.updates, obs)
+	return p.network.Evaluate(p.values, obs, p.history, p.updates)
 }
 
 // largest returns the indices of the largest values.
@@ -158,10 +150,7 @@ func (p *Policy) updateGraph(in []*Node) []*Node {
 // learns from batches of it. A run that has no step to learn from yet keeps its parameters.
 func (p *Policy) Update(tr envs.Transition) error {
 	tr.Check(p.spec, p.Runs())
-	if err := tr.Finite(); err != nil {
-		return err
-	}
-	if err := p.history.Add(onlyChosen(tr)); err != nil {
+	if err := p.history.Add(tr); err != nil {
 		return err
 	}
 	if p.steps++; p.steps%int64(p.settings.UpdateEvery) != 0 {
@@ -169,7 +158,7 @@ func (p *Policy) Update(tr envs.Transition) error {
 	}
 	for range p.settings.UpdatesPerStep {
 		p.updates++
-		_, batch := p.history.Draw(p.settings.BatchSize, func(r int) *rand.PCG { return p.streams[r].Batch })
+		_, batch := p.history.Draw(p.settings.BatchSize, p.streams)
 		t := tensors.FromScalar(float32(p.updates))
 		if _, err := pgcr.Train(p.update, []*pgcr.Parameters{p.network}, append([]*tensors.Tensor{t}, batch...)...); err != nil {
 			return p.history.Explain(err, p.updates, tr.Observation)
@@ -178,27 +167,11 @@ func (p *Policy) Update(tr envs.Transition) error {
 	return nil
 }
 
-// onlyChosen is a transition in which the chosen candidate was the only one.
-func onlyChosen(tr envs.Transition) envs.Transition {
-	obs := tr.Observation
-	obs.Candidates, obs.Sizes, obs.Contexts = 1, nil, nil
-	if tr.Codes != nil {
-		obs.Codes = &envs.Codes{State: tr.Codes.State, Table: tr.Codes.Table}
-	}
-	for r, action := range tr.Actions {
-		obs.Contexts = append(obs.Contexts, tr.Context(r, action)...)
-		if tr.Codes != nil {
-			obs.Codes.Items = append(obs.Codes.Items, tr.Codes.Items[r*tr.Candidates+action])
-		}
-	}
-	return envs.Transition{Observation: obs, Actions: make([]int, tr.Runs), Outcome: tr.Outcome}
-}
-
 // saved is everything that a policy is made of.
 type saved struct {
 	Steps, Updates int64
 	Network        [][]float32
-	Streams        []streams
+	Streams        []pgcr.Streams
 	History        *pgcr.Replay
 }
 
@@ -209,8 +182,7 @@ func (p *Policy) Save(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := saved{p.steps, p.updates, network, p.streams, p.history}
-	return envs.WriteState(w, p.declared, p.spec, p.Runs(), s)
+	return envs.WriteState(w, p.declared, p.spec, p.Runs(), saved{p.steps, p.updates, network, p.streams, p.history})
 }
 
 func (p *Policy) Load(r io.Reader) error {

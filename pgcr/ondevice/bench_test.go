@@ -80,7 +80,7 @@ func newUpdates(b *testing.B, c pgcr.Config, spec envs.Spec, runs int, on string
 	var networks []*pgcr.Parameters
 	for _, bias := range []bool{false, true} {
 		p := pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: slices.Concat(c.Hidden, []int{10}[:max(0, 1-len(c.Hidden))]), Bias: bias}, 1, slices.Repeat([]uint64{1}, runs), "bench")
-		u.state = append(u.state, p.Tensors()...)
+		u.state = append(u.state, p.Tensors...)
 		networks = append(networks, p)
 	}
 	batch, m, n := max(c.BatchSize, 64), spec.Candidates, max(c.Resamples, 1)

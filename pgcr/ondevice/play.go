@@ -14,10 +14,6 @@ type Unsupported string
 
 func (u Unsupported) Error() string { return "no loop on the device: " + string(u) }
 
-// Recorder is called after each step, as that of package sim. The contexts of the transition are
-// left out.
-type Recorder func(step int, tr envs.Transition, regret []float64)
-
 // Algorithm is what can be played: PGCR or Value.
 type Algorithm interface {
 	// player validates the settings and returns the live algorithm of one run a seed.
@@ -25,11 +21,13 @@ type Algorithm interface {
 }
 
 // Play plays an algorithm in a problem for some steps, one run a seed, in chunks of one call of the
-// device each. The backend is that of pgcr.OpenBackend("") and has to be XLA.
+// device each. rec is called after each step, as that of package sim, with a transition whose contexts
+// are left out. The backend is that of pgcr.OpenBackend("") and has to be XLA.
 //
 // Where anything stands against that, the error is an Unsupported, and nothing was recorded. Other
 // errors are those of sim.Play. It stops before the next chunk when ctx is cancelled.
-func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Algorithm, policySeeds []uint64, steps int, rec Recorder) error {
+func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Algorithm, policySeeds []uint64, steps int,
+	rec func(step int, tr envs.Transition, regret []float64)) error {
 	backend, err := pgcr.OpenBackend("")
 	if err != nil {
 		return err

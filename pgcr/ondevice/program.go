@@ -52,7 +52,7 @@ func newProgram(backend compute.Backend, w *world) *program {
 		prog.items = []*tensors.Tensor{tensors.FromFlatDataAndDimensions(w.table, len(w.table))}
 	}
 	for _, network := range w.networks {
-		prog.state = append(prog.state, network.Tensors()...)
+		prog.state = append(prog.state, network.Tensors...)
 	}
 	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, w.steps*w.runs)))
 	prog.loop, prog.grow = MustNewExec(backend, prog.build), MustNewExec(backend, appended)
@@ -64,22 +64,11 @@ func newProgram(backend compute.Backend, w *world) *program {
 func appended(in []*Node) (all []*Node) {
 	n := len(in) / 2
 	for i, x := range in[:n] {
-		all = append(all, DynamicUpdateSlice(x, in[n+i], place(x, in[2*n])))
+		begin := slices.Repeat([]*Node{ZerosLike(in[2*n])}, x.Rank())
+		begin[0] = in[2*n]
+		all = append(all, DynamicUpdateSlice(x, in[n+i], begin))
 	}
 	return all
-}
-
-// place is that of element i of the leading axis of x.
-func place(x, i *Node) []*Node {
-	start := slices.Repeat([]*Node{ZerosLike(i)}, x.Rank())
-	start[0] = i
-	return start
-}
-
-// at is element i of the leading axis of x.
-func at(x, i *Node) *Node {
-	dims := x.Shape().Dimensions
-	return Reshape(DynamicSlice(x, place(x, i), append([]int{1}, dims[1:]...)), dims[1:]...)
 }
 
 // build makes the graph of a chunk. Its inputs are the state, whose successor it returns, what the
@@ -130,7 +119,7 @@ func (p *program) block(in []*Node) (next []*Node) {
 	k, before := rest[0], rest[2]
 	drawn := map[array]*Node{}
 	for i, input := range p.inputs {
-		drawn[input] = at(rest[3+i], k)
+		drawn[input] = take(rest[3+i], k)
 	}
 	for e := range p.every {
 		first := MulScalar(AddScalar(Add(before, MulScalar(k, p.every)), e), p.runs)

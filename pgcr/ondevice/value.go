@@ -24,8 +24,8 @@ type Value struct {
 type value struct {
 	Value
 	*learner
-	sarsa   bool                             // targets are (22)
-	streams []struct{ act, batch *rand.PCG } // those of a neural.Policy
+	sarsa   bool           // targets are (22)
+	streams []pgcr.Streams // those of a neural.Policy
 
 	explored *input[int32] // [E, R]; the candidate that is chosen at random, or -1
 	tie      *input[int32] // [E, R, M]; which of 1, 2, ... M equally good candidates is chosen
@@ -38,7 +38,7 @@ func (a Value) player(spec envs.Spec, seeds []uint64) (player, error) {
 	p.explored, p.tie = newInput[int32](e, runs), newInput[int32](e, runs, spec.Candidates)
 	p.inputs = append(p.inputs, p.explored, p.tie)
 	for _, seed := range seeds {
-		p.streams = append(p.streams, struct{ act, batch *rand.PCG }{envs.NewSource(seed, "neural/act"), envs.NewSource(seed, "neural/replay")})
+		p.streams = append(p.streams, pgcr.Streams{Act: envs.NewSource(seed, "neural/act"), Batch: envs.NewSource(seed, "neural/replay")})
 	}
 	return p, nil
 }
@@ -48,24 +48,24 @@ func (a Value) player(spec envs.Spec, seeds []uint64) (player, error) {
 // of the stream. That goes on behind one number: the host takes another with a probability of M/2^32.
 func (p *value) draw(k, _ int, tr envs.Transition) error {
 	for r, s := range p.streams {
-		explored, ties, rng := &p.explored.step(k)[r], part(p.tie.step(k), r, p.runs), rand.New(s.act)
+		explored, ties, rng := &p.explored.step(k)[r], part(p.tie.step(k), r, p.runs), rand.New(s.Act)
 		if *explored = -1; p.Epsilon > 0 && rng.Float64() < p.Epsilon {
 			*explored = int32(rng.IntN(len(ties)))
 			continue
 		}
 		for i := range ties {
-			again := *s.act
+			again := *s.Act
 			ties[i] = int32(rand.New(&again).IntN(i + 1))
 		}
-		s.act.Uint64()
+		s.Act.Uint64()
 	}
-	tr.Candidates, tr.Codes = 1, nil
+	tr.Codes = nil
 	return p.replay.Add(tr)
 }
 
 func (p *value) drawUpdate(k, u, _ int) {
 	for r, s := range p.streams {
-		p.drawSteps(k, u, r, rand.New(s.batch))
+		p.drawSteps(k, u, r, rand.New(s.Batch))
 	}
 }
 

@@ -110,9 +110,6 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 // choices change in nothing.
 func (w *world) offer(k, t int) (tr envs.Transition, err error) {
 	m, obs := w.spec.Candidates, w.copies[0].Observe()
-	if err := obs.Finite(); err != nil {
-		return tr, err
-	}
 	if obs.Sizes != nil {
 		return tr, Unsupported("candidate sets vary in size")
 	}
@@ -153,7 +150,6 @@ func (w *world) offer(k, t int) (tr envs.Transition, err error) {
 			part(w.reward.at(k), r, w.runs)[i] = reward
 		}
 		if i == 0 {
-			obs.Contexts = nil
 			tr = envs.Transition{Observation: obs, Actions: make([]int, w.runs), Outcome: out}
 		}
 	}

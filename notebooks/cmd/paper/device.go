@@ -32,7 +32,7 @@ func (p *program) player() (sim.Player, error) {
 	var said sync.Map // each reason once
 	return func(ctx context.Context, problem envs.Problem, seeds []uint64, algorithm envs.Algorithm, policySeeds []uint64, steps int, rec sim.Recorder) error {
 		if loop := looped(algorithm); loop != nil && steps >= fewSteps {
-			err := ondevice.Play(ctx, problem, seeds, loop, policySeeds, steps, ondevice.Recorder(rec))
+			err := ondevice.Play(ctx, problem, seeds, loop, policySeeds, steps, rec)
 			if _, unsupported := errors.AsType[ondevice.Unsupported](err); !unsupported {
 				return err
 			}
