@@ -41,6 +41,16 @@ type Streams struct {
 	Act, ActMask, Batch, BatchMask, Resample *rand.PCG
 }
 
+// NewStreams makes those of one run a seed; their roles begin with the name of a package.
+func NewStreams(name string, seeds []uint64) (streams []Streams) {
+	for _, seed := range seeds {
+		source := func(role string) *rand.PCG { return envs.NewSource(seed, name+"/"+role) }
+		streams = append(streams, Streams{Act: source("act"), ActMask: source("act-dropout"),
+			Batch: source("replay"), BatchMask: source("update-dropout"), Resample: source("resample")})
+	}
+	return streams
+}
+
 // Diagnostics tells how learning goes: means over runs.
 type Diagnostics struct {
 	CriticLoss, ActorLoss         float64 // (23) and (25) of the last update
@@ -78,12 +88,7 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 func (c Config) Start(spec envs.Spec, seeds []uint64) (actor, critic *Parameters, streams []Streams) {
 	actor = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
 	critic = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")
-	for _, seed := range seeds {
-		source := func(role string) *rand.PCG { return envs.NewSource(seed, "pgcr/"+role) }
-		streams = append(streams, Streams{Act: source("act"), ActMask: source("act-dropout"),
-			Batch: source("replay"), BatchMask: source("update-dropout"), Resample: source("resample")})
-	}
-	return actor, critic, streams
+	return actor, critic, NewStreams("pgcr", seeds)
 }
 
 // Runs returns R.

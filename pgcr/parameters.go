@@ -80,7 +80,8 @@ func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 // Evaluate runs a graph that takes the weights, the candidates of a step as Columns, 0 beyond the
 // size of a set, and further inputs. It returns the result, [R, K, M]. A number that is not finite is
 // an envs.RunError; that of a result says what the history knows of the cause after so many updates.
-func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, history *Replay, updates int64, more ...*tensors.Tensor) ([]float32, error) {
+func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, history *Replay, updates int64,
+	more ...*tensors.Tensor) ([]float32, error) {
 	if err := obs.Finite(); err != nil {
 		return nil, err
 	}
@@ -198,8 +199,8 @@ func filled[T int32 | float32](fill func(flat []T), dims ...int) *tensors.Tensor
 	return t
 }
 
-// spares has tensors that were inputs of a graph. New memory for those of each update would cost more
-// than the arithmetic of a small network.
+// spares has tensors that were inputs of a graph. New memory for those of each update would take up to
+// a fifth of its time.
 func spares(shape shapes.Shape) *sync.Pool {
 	key := [5]int{int(shape.DType)}
 	copy(key[1:], shape.Dimensions)

@@ -43,12 +43,9 @@ func newPolicy(a envs.Algorithm, s Settings, epsilon float64, spec envs.Spec, se
 			return nil, err
 		}
 	}
-	p := &Policy{declared: a, settings: s, epsilon: epsilon, spec: spec}
+	p := &Policy{declared: a, settings: s, epsilon: epsilon, spec: spec, streams: pgcr.NewStreams("neural", seeds)}
 	p.network = pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: s.Hidden, Bias: true}, s.InitScale, seeds, "neural/value")
 	p.history = pgcr.NewReplay(envs.Spec{Candidates: 1, Dim: spec.Dim, State: spec.State}, len(seeds), s.Capacity, s.Discount)
-	for _, seed := range seeds {
-		p.streams = append(p.streams, pgcr.Streams{Act: envs.NewSource(seed, "neural/act"), Batch: envs.NewSource(seed, "neural/replay")})
-	}
 	p.values = MustNewExec(s.Backend, func(network, contexts *Node) *Node {
 		return pgcr.State{Network: p.network.Network, Params: network}.Forward(contexts, nil)
 	})

@@ -64,6 +64,7 @@ func part[T any](all []T, i, n int) []T {
 type learner struct {
 	runs, every, updates int                // R; a block is E steps, and U updates after them
 	networks             []*pgcr.Parameters // as they are at first
+	streams              []pgcr.Streams     // those of the host's policy
 	replay               *pgcr.Replay
 	inputs               []array // all that is drawn
 
@@ -72,8 +73,9 @@ type learner struct {
 	number          *input[float32] // [U], t of Adam
 }
 
-func newLearner(runs, every, updates, size int, replay *pgcr.Replay, networks ...*pgcr.Parameters) *learner {
-	l := &learner{runs: runs, every: every, updates: updates, networks: networks, replay: replay}
+func newLearner(streams []pgcr.Streams, every, updates, size int, replay *pgcr.Replay, networks ...*pgcr.Parameters) *learner {
+	runs := len(streams)
+	l := &learner{runs: runs, every: every, updates: updates, networks: networks, streams: streams, replay: replay}
 	l.steps, l.next = newInput[int32](updates, runs, size), newInput[int32](updates, runs, size)
 	l.ready, l.discount = newInput[float32](updates, runs, size), newInput[float32](updates, runs, size)
 	l.number = newInput[float32](updates)
@@ -90,10 +92,10 @@ func of[T int32 | float32 | float64](l *learner, in *input[T], k, u, r int) []T 
 
 // drawSteps draws the steps that update u of block k learns from, and returns them: nil where run r has
 // none yet.
-func (l *learner) drawSteps(k, u, r int, rng *rand.Rand) []int {
+func (l *learner) drawSteps(k, u, r int) []int {
 	drawn, nexts := of(l, l.steps, k, u, r), of(l, l.next, k, u, r)
 	ready, discounts := of(l, l.ready, k, u, r), of(l, l.discount, k, u, r)
-	steps := l.replay.Sample(len(drawn), r, rng)
+	steps := l.replay.Sample(len(drawn), r, rand.New(l.streams[r].Batch))
 	clear(ready)
 	for j, step := range steps {
 		next, discount := l.replay.Next(r, step)

@@ -20,9 +20,8 @@ type PGCR pgcr.Config
 // agent is a live PGCR.
 type agent struct {
 	*learner
-	config  pgcr.Config
-	spec    envs.Spec
-	streams []pgcr.Streams // those of a pgcr.Agent
+	config pgcr.Config
+	spec   envs.Spec
 
 	uniform               *input[float64] // [E, R]
 	actMask, updateMask   *input[float32] // [E, R, 1, H] and [U, R, 1, H]
@@ -36,11 +35,10 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
 	if err := cmp.Or(spec.Validate(seeds), c.Validate()); err != nil {
 		return nil, err
 	}
-	p, runs, e, u := &agent{config: c, spec: spec}, len(seeds), c.UpdateEvery, c.UpdatesPerStep
+	runs, e, u := len(seeds), c.UpdateEvery, c.UpdatesPerStep
 	actor, critic, streams := c.Start(spec, seeds)
 	replay := pgcr.NewReplay(envs.Spec{Candidates: spec.Candidates, State: spec.State}, runs, c.Capacity, c.Discount)
-	p.learner, p.streams = newLearner(runs, e, u, c.BatchSize, replay, actor, critic), streams
-
+	p := &agent{config: c, spec: spec, learner: newLearner(streams, e, u, c.BatchSize, replay, actor, critic)}
 	units := append([]int{1}, c.Hidden...)[len(c.Hidden)]
 	p.uniform, p.actMask, p.actKappa = newInput[float64](e, runs), newInput[float32](e, runs, 1, units), newInput[float32](e)
 	p.updateMask, p.updateKappa = newInput[float32](u, runs, 1, units), newInput[float32](u)
@@ -69,7 +67,7 @@ func (p *agent) drawUpdate(k, u, t int) {
 	p.updateKappa.at(k)[u] = float32(c.Greed.At(int64(t + 1)))
 	for r, s := range p.streams {
 		pgcr.DrawMask(of(p.learner, p.updateMask, k, u, r), c.Dropout, rand.New(s.BatchMask))
-		steps := p.drawSteps(k, u, r, rand.New(s.Batch))
+		steps := p.drawSteps(k, u, r)
 		if steps == nil {
 			continue
 		}

@@ -24,22 +24,17 @@ type Value struct {
 type value struct {
 	Value
 	*learner
-	sarsa   bool           // targets are (22)
-	streams []pgcr.Streams // those of a neural.Policy
-
 	explored *input[int32] // [E, R]; the candidate that is chosen at random, or -1
 	tie      *input[int32] // [E, R, M]; which of 1, 2, ... M equally good candidates is chosen
 }
 
 func (a Value) player(spec envs.Spec, seeds []uint64) (player, error) {
-	p, runs, e, u := &value{Value: a, sarsa: a.Discount > 0 && spec.State > 0}, len(seeds), a.UpdateEvery, a.UpdatesPerStep
-	network := pgcr.NewParameters(pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}, a.InitScale, seeds, "neural/value")
-	p.learner = newLearner(runs, e, u, a.BatchSize, pgcr.NewReplay(envs.Spec{Candidates: 1}, runs, a.Capacity, a.Discount), network)
+	runs, e, shape := len(seeds), a.UpdateEvery, pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}
+	network := pgcr.NewParameters(shape, a.InitScale, seeds, "neural/value")
+	replay := pgcr.NewReplay(envs.Spec{Candidates: 1}, runs, a.Capacity, a.Discount)
+	p := &value{Value: a, learner: newLearner(pgcr.NewStreams("neural", seeds), e, a.UpdatesPerStep, a.BatchSize, replay, network)}
 	p.explored, p.tie = newInput[int32](e, runs), newInput[int32](e, runs, spec.Candidates)
 	p.inputs = append(p.inputs, p.explored, p.tie)
-	for _, seed := range seeds {
-		p.streams = append(p.streams, pgcr.Streams{Act: envs.NewSource(seed, "neural/act"), Batch: envs.NewSource(seed, "neural/replay")})
-	}
 	return p, nil
 }
 
@@ -64,8 +59,8 @@ func (p *value) draw(k, _ int, tr envs.Transition) error {
 }
 
 func (p *value) drawUpdate(k, u, _ int) {
-	for r, s := range p.streams {
-		p.drawSteps(k, u, r, rand.New(s.Batch))
+	for r := range p.runs {
+		p.drawSteps(k, u, r)
 	}
 }
 
@@ -88,7 +83,7 @@ func (p *value) update(states []pgcr.State, h history, own func(array) *Node) []
 	steps, next := own(p.steps), own(p.next)
 	values := func(steps *Node) *Node { return states[0].Forward(h.contexts(h.chosen(steps), steps), nil) }
 	target := take(h.reward, h.chosen(steps))
-	if p.sarsa {
+	if p.Discount > 0 && h.past != nil {
 		target = pgcr.SarsaTarget(target, own(p.discount), values(next)) // (22)
 	}
 	loss := pgcr.CriticLoss(own(p.ready), target, values(steps)) // (17)
