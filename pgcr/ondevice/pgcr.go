@@ -67,17 +67,15 @@ func (p *agent) drawUpdate(k, u, t int) {
 	p.updateKappa.at(k)[u] = float32(c.Greed.At(int64(t + 1)))
 	for r, s := range p.streams {
 		pgcr.DrawMask(of(p.learner, p.updateMask, k, u, r), c.Dropout, rand.New(s.BatchMask))
-		steps := p.drawSteps(k, u, r)
-		if steps == nil {
-			continue
-		}
-		contexts, drawn := p.replay.Resample(r, steps, c.Resamples, rand.New(s.Resample))
+		contexts, drawn := p.replay.Resample(r, p.drawSteps(k, u, r), c.Resamples, rand.New(s.Resample))
 		places, sets := of(p.learner, p.places, k, u, r), of(p.learner, p.sets, k, u, r)
 		for j, o := range contexts {
 			places[j] = int32((o.Step*p.runs+r)*m + o.Candidate)
 		}
-		for j, context := range drawn {
-			sets[j] = int32(r*len(contexts) + context)
+		for j := range sets {
+			if sets[j] = -1; len(drawn) > 0 { // the run has a step to learn from
+				sets[j] = int32(r*len(contexts) + drawn[j])
+			}
 		}
 	}
 }
