@@ -20,11 +20,7 @@
 // One candidate is the chosen one, with that propensity. Of a folder of the Open Bandit Dataset, the click
 // is the reward, and the user's features, the position, the affinity and the item are features. Of dsjson,
 // -_label_cost is the reward, numbers in c and its _multi are features by the names that lead to them,
-// text is a category, and 1/(1 - pdrop) the sampling weight. An item of a fixed catalogue is kept once.
-//
-// Features of a file of up to 1 GiB (Format.Keep) are kept: 4 bytes a value, or 12 a value that is not 0
-// where there are categories. Those of a larger file are read again each time, at some 50 MB a second, and a
-// decision among 10 candidates takes up to 1.5 kB, or 1 with GOGC=25: 6 GB for 10 GB with 6 million decisions.
+// text is a category, and 1/(1 - pdrop) the sampling weight. An item of a fixed catalogue is kept once. ReadFile says what memory a log takes.
 //
 // # What can be estimated
 //

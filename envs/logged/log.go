@@ -20,12 +20,11 @@ type Log struct {
 	Decisions  []Decision
 	Warnings   []string // what the reader left out of the file, and what Check says of it
 
-	items     []value                 // of a fixed catalogue, which all decisions offer
-	pairs     [][2]int                // of features, whose products are the last features, see Crossed
-	sets      int                     // resampled ones a decision, see Marginal; 0: weights are not marginal
-	state     []bool                  // features that are the same for all candidates of a set, where sets > 0
-	estimated bool                    // propensities are
-	again     func(Decision) Decision // reads it once more, with its features; nil: they are kept
+	items     []value  // of a fixed catalogue, which all decisions offer
+	pairs     [][2]int // of features, whose products are the last features, see Crossed
+	sets      int      // resampled ones a decision, see Marginal; 0: weights are not marginal
+	state     []bool   // features that are the same for all candidates of a set, where sets > 0
+	estimated bool     // propensities are
 }
 
 // Decision is one decision among m candidates, and what came of it.
@@ -38,9 +37,8 @@ type Decision struct {
 	SamplingWeight float64   // how many decisions it stands for, where the log is a sample; 1e-9 to 1e9; 0: 1
 	Expected       []float64 // what each candidate is expected to earn, [m]; nil: not known
 
-	size     int     // m, and
-	values   []value // what candidates have beside the catalogue, where Contexts is nil
-	from, to int64   // bytes of the file, where neither is kept
+	size   int     // m, and
+	values []value // what candidates have beside the catalogue, where Contexts is nil
 }
 
 // value is a feature that is not 0, of a candidate or of all (-1).
@@ -49,8 +47,7 @@ type value struct {
 	x                  float32
 }
 
-// Contexts are the features of the candidates of a decision, [m, D], row-major. It panics where a large file
-// has changed since it was read, and so does all that needs them.
+// Contexts are the features of the candidates of a decision, [m, D], row-major.
 func (l *Log) Contexts(d Decision) []float32 {
 	all := l.uncrossed(d)
 	if l.pairs == nil {
@@ -68,9 +65,6 @@ func (l *Log) Contexts(d Decision) []float32 {
 
 // uncrossed are the features but products, [m, dim].
 func (l *Log) uncrossed(d Decision) []float32 {
-	if d.Contexts == nil && l.again != nil {
-		d = l.again(d)
-	}
 	if d.Contexts != nil {
 		return d.Contexts
 	}

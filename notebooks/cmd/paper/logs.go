@@ -46,7 +46,7 @@ func (p *program) logCommands() []*cobra.Command {
 	var crossed, estimate bool
 	command := func(use, short string, run func(ctx context.Context, log *logged.Log) error) *cobra.Command {
 		c := &cobra.Command{Use: use + " LOG", Short: short, Args: cobra.ExactArgs(1), Long: short + `.
-The features of a LOG above 1 GiB are read again each time that they are wanted; go doc ./envs/logged says what memory it takes.`}
+The LOG is kept in memory: go doc ./envs/logged ReadFile says how much it takes.`}
 		c.Flags().StringVar(&columns, "columns", "{}", `what the columns of a CSV file are, as JSON of logged.Format: {"Reward":"click","Categories":["colour"]}`)
 		c.Flags().BoolVar(&crossed, "crossed", false, "add products of the users' features and the items'")
 		c.Flags().BoolVar(&estimate, "estimate-propensities", false, "of a log that has none, from its choices")
