@@ -17,10 +17,10 @@ func (a *Agent) updateGraph(in []*Node) []*Node {
 	actor, in := a.actor.Nodes(in)
 	critic, in := a.critic.Nodes(in)
 	c := a.config
-	b := Batch{Contexts: in[0], Sets: in[1], Mask: in[2], Kappa: in[3], Updates: in[4], Chosen: in[5], Reward: in[6], Ready: in[7],
+	b := Batch{Contexts: in[0], Sets: in[1], Absent: in[2], Mask: in[3], Kappa: in[4], Updates: in[5], Chosen: in[6], Reward: in[7], Ready: in[8],
 		WeightedCritic: c.WeightedCritic, ActorRate: c.ActorRate, CriticRate: c.CriticRate, Decay: c.Decay}
-	if len(in) > 8 {
-		b.Next, b.Discount = in[8], in[9]
+	if len(in) > 9 {
+		b.Next, b.Discount = in[9], in[10]
 	}
 	actor, critic, measures := Update(actor, critic, b)
 	return append([]*Node{actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V}, measures...)
@@ -56,16 +56,16 @@ func (a *Agent) draw() []*tensors.Tensor {
 		places[r] = at
 		return rows // what is beyond the offers, of another run perhaps, stands in no set
 	})
-	sets := slices.Repeat([]int32{-1}, runs*n*b*m)
+	sets, absent := make([]int32, runs*n*b*m), slices.Repeat([]float32{Absent}, runs*n*b*m)
 	for r, at := range places {
 		for place, i := range at {
 			if i >= 0 {
-				part(sets, r, runs)[place] = int32(r*k + i)
+				part(sets, r, runs)[place], part(absent, r, runs)[place] = int32(r*k+i), 0
 			}
 		}
 	}
 	mask := a.drawMasks(func(s Streams) *rand.PCG { return s.BatchMask })
-	return append([]*tensors.Tensor{contexts, tensor(sets, runs, n, b, m), mask,
+	return append([]*tensors.Tensor{contexts, tensor(sets, runs, n, b*m), tensor(absent, runs, n, b, m), mask,
 		scalar(c.Greed.At(a.steps)), scalar(float64(a.updates))}, critic...)
 }
 

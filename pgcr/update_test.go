@@ -134,22 +134,21 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 			// The two losses, spelled out once more from the published functions.
 			losses := func(in []*Node) []*Node {
 				actor, critic, b := in[:ka], in[ka:k], in[k:] // b is in the order of pgcr.Batch
-				sets := func(x *Node, absent float64) *Node {
-					stands := GreaterOrEqual(b[1], ZerosLike(b[1]))
-					return Where(stands, Gather(Reshape(x, -1), InsertAxes(MaxScalar(b[1], 0), -1)), Scalar(x.Graph(), x.DType(), absent))
+				sets := func(x *Node) *Node {
+					return Reshape(Gather(Reshape(x, -1), InsertAxes(b[1], -1)), b[2].Shape().Dimensions...)
 				}
-				scores := sets(a.Network.Forward(actor, b[0], b[2]), pgcr.Absent)
-				weight := OnesLike(b[6])
+				scores := Add(sets(a.Network.Forward(actor, b[0], b[3])), b[2])
+				weight := OnesLike(b[7])
 				if c.config.WeightedCritic {
-					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[5], b[2]),
-						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[3])
+					weight = pgcr.ResampledProbabilities(a.Network.Forward(actor, b[6], b[3]),
+						Slice(scores, AxisRange(), AxisRange(), AxisRange(), AxisRange(1)), b[4])
 				}
-				target := b[6]
+				target := b[7]
 				if name == "sessions" {
-					target = pgcr.SarsaTarget(b[6], b[9], cr.Network.Forward(critic, b[8], nil))
+					target = pgcr.SarsaTarget(b[7], b[10], cr.Network.Forward(critic, b[9], nil))
 				}
-				values := sets(cr.Network.Forward(critic, b[0], nil), 0)
-				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[5], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[3]), values), target, weight}
+				values := sets(cr.Network.Forward(critic, b[0], nil))
+				return []*Node{pgcr.CriticLoss(weight, target, cr.Network.Forward(critic, b[6], nil)), pgcr.ActorLoss(pgcr.Probabilities(scores, b[4]), values), target, weight}
 			}
 			held := eval(t, losses, append(append([]any{}, all...), inputs...)...) // target and weight are held constant
 			value := func(which int) float64 {
@@ -157,8 +156,8 @@ func TestUpdateIsThePublishedLosses(t *testing.T) {
 					l := losses(in)
 					if which == 0 {
 						target, weight := Const(in[0].Graph(), held[2]), Const(in[0].Graph(), held[3])
-						d := in[k+6].Shape().Dimensions
-						value := cr.Network.Forward(in[ka:k], in[k+5], nil)
+						d := in[k+7].Shape().Dimensions
+						value := cr.Network.Forward(in[ka:k], in[k+6], nil)
 						return []*Node{pgcr.CriticLoss(Reshape(weight, d...), Reshape(target, d...), value)}
 					}
 					return l[1:2]

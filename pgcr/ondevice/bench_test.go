@@ -102,14 +102,14 @@ func newUpdates(b *testing.B, c pgcr.Config, spec envs.Spec, runs int, on string
 	u.inputs = []*tensors.Tensor{
 		tensors.FromScalar(int32(0)), tensors.FromScalar(int32(each)), tensors.FromScalar(float32(1)),
 		pgcr.Columns(uniform(runs*batch*m*spec.Dim), runs, batch*m, spec.Dim), pgcr.Columns(uniform(runs*batch*spec.Dim), runs, batch, spec.Dim),
-		tensors.FromFlatDataAndDimensions(uniform(runs*batch), runs, batch), tensors.FromFlatDataAndDimensions(sets, runs, n, batch, m),
+		tensors.FromFlatDataAndDimensions(uniform(runs*batch), runs, batch), tensors.FromFlatDataAndDimensions(sets, runs, n, batch*m),
 	}
 	one := func(in []*Node) []*Node {
 		one := func(dims ...int) *Node { return Ones(in[0].Graph(), shapes.Make(dtypes.Float32, dims...)) }
 		actor, rest := networks[0].Nodes(in)
 		critic, rest := networks[1].Nodes(rest)
 		actor, critic, _ = pgcr.Update(actor, critic, pgcr.Batch{Updates: rest[2], Contexts: rest[3], Chosen: rest[4], Reward: rest[5], Sets: rest[6],
-			Ready: one(runs, batch), Kappa: one(), ActorRate: .001, CriticRate: .001})
+			Absent: ZerosLike(one(runs, n, batch, m)), Ready: one(runs, batch), Kappa: one(), ActorRate: .001, CriticRate: .001})
 		return append([]*Node{actor.Params, actor.M, actor.V, critic.Params, critic.M, critic.V, AddScalar(rest[0], 1), rest[1], AddScalar(rest[2], 1)}, rest[3:]...)
 	}
 	u.exec, err = NewExec(backend, func(in []*Node) []*Node {

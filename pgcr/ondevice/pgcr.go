@@ -27,7 +27,7 @@ type agent struct {
 	actMask, updateMask   *input[float32] // [E, R, 1, H] and [U, R, 1, H]
 	actKappa, updateKappa *input[float32] // [E] and [U]
 	places                *input[int32]   // [U, R, K]: where the contexts of a batch stand in the history
-	sets                  *input[int32]   // [U, R, N, B, M], see pgcr.Batch
+	sets                  *input[int32]   // [U, R, N, B*M], see pgcr.Batch
 }
 
 func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
@@ -47,7 +47,7 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
 	if spec.State > 0 { // the N sets of a step are made of contexts of their own
 		k = n * width
 	}
-	p.places, p.sets = newInput[int32](u, runs, k), newInput[int32](u, runs, n, c.BatchSize, spec.Candidates)
+	p.places, p.sets = newInput[int32](u, runs, k), newInput[int32](u, runs, n, width)
 	p.inputs = append(p.inputs, p.uniform, p.actMask, p.actKappa, p.updateMask, p.updateKappa, p.places, p.sets)
 	return p, nil
 }
@@ -67,15 +67,17 @@ func (p *agent) drawUpdate(k, u, t int) {
 	p.updateKappa.at(k)[u] = float32(c.Greed.At(int64(t + 1)))
 	for r, s := range p.streams {
 		pgcr.DrawMask(of(p.learner, p.updateMask, k, u, r), c.Dropout, rand.New(s.BatchMask))
-		contexts, drawn := p.replay.Resample(r, p.drawSteps(k, u, r), c.Resamples, rand.New(s.Resample))
+		steps := p.drawSteps(k, u, r)
+		if steps == nil {
+			continue
+		}
+		contexts, drawn := p.replay.Resample(r, steps, c.Resamples, rand.New(s.Resample))
 		places, sets := of(p.learner, p.places, k, u, r), of(p.learner, p.sets, k, u, r)
 		for j, o := range contexts {
 			places[j] = int32((o.Step*p.runs+r)*m + o.Candidate)
 		}
-		for j := range sets {
-			if sets[j] = -1; len(drawn) > 0 { // the run has a step to learn from
-				sets[j] = int32(r*len(contexts) + drawn[j])
-			}
+		for j, context := range drawn {
+			sets[j] = int32(r*len(contexts) + context)
 		}
 	}
 }
@@ -91,17 +93,19 @@ func (p *agent) act(states []pgcr.State, contexts *Node, own func(array) *Node) 
 
 func (p *agent) update(states []pgcr.State, h history, own func(array) *Node) []pgcr.State {
 	steps, places, sets := own(p.steps), own(p.places), own(p.sets)
-	c, m, n := p.config, p.spec.Candidates, sets.Shape().Dimensions[1]
+	c, g, m, n := p.config, steps.Graph(), p.spec.Candidates, sets.Shape().Dimensions[1]
+	runs, b := steps.Shape().Dimensions[0], c.BatchSize
 	chosen := h.chosen(steps)
 	if c.Resamples == pgcr.OwnSets { // the chosen candidate stands first
-		candidate := Iota(steps.Graph(), shapes.Make(dtypes.Int32, p.runs, c.BatchSize, m), -1)
-		action, zero := BroadcastToShape(InsertAxes(take(h.action, steps), -1), candidate.Shape()), ZerosLike(candidate)
+		candidate := Iota(g, shapes.Make(dtypes.Int32, runs, b, m), -1)
+		action, zero := BroadcastToDims(InsertAxes(take(h.action, steps), -1), runs, b, m), ZerosLike(candidate)
 		candidate = Where(Equal(candidate, action), zero, Where(Equal(candidate, zero), action, candidate))
-		places = Reshape(Add(InsertAxes(MulScalar(steps, m), -1), candidate), p.runs, -1)
+		places = Reshape(Add(InsertAxes(MulScalar(steps, m), -1), candidate), runs, b*m)
 	}
 	drawn := pgcr.Batch{
 		Contexts: h.contexts(places, Concatenate(slices.Repeat([]*Node{steps}, n), -1)),
-		Sets:     sets, Mask: own(p.updateMask), Kappa: own(p.updateKappa), Updates: own(p.number),
+		Sets:     sets, Absent: Zeros(g, shapes.Make(dtypes.Float32, runs, n, b, m)), Mask: own(p.updateMask),
+		Kappa: own(p.updateKappa), Updates: own(p.number),
 		Chosen: h.contexts(chosen, steps), Reward: take(h.reward, chosen), Ready: own(p.ready),
 		WeightedCritic: c.WeightedCritic, ActorRate: c.ActorRate, CriticRate: c.CriticRate, Decay: c.Decay,
 	}
