@@ -170,7 +170,7 @@ func BenchmarkStep(b *testing.B) {
 							}
 						}
 						if on == "xla-loop" {
-							err = ondevice.Play(b.Context(), bench.problem, seeds, filled(c), seeds, 2*chunk, rec)
+							err = ondevice.Play(b.Context(), bench.problem, seeds, c, seeds, 2*chunk, rec)
 						} else {
 							err = sim.PlayRuns(b.Context(), bench.problem, seeds, c, seeds, 2*chunk, rec)
 						}

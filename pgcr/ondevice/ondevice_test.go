@@ -3,7 +3,6 @@
 package ondevice_test
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -44,39 +43,36 @@ func TestXLADecisions(t *testing.T) {
 	two := pgcr.Config{Hidden: []int{6, 5}, BatchSize: 16, Resamples: 3, UpdateEvery: 10, UpdatesPerStep: 2, Dropout: .3, Greed: pgcr.Greed{Rate: .01}, ActorRate: rate, CriticRate: rate}
 	own := pgcr.Config{Hidden: []int{6}, BatchSize: 16, Resamples: pgcr.OwnSets, Capacity: 300, ActorRate: rate, CriticRate: rate, Decay: .01}
 	settings := neural.Settings{Hidden: []int{4}, Rate: rate, Decay: .01, InitScale: 1, BatchSize: 16, Capacity: 300, UpdatesPerStep: 2}
-	value := ondevice.Value{Hidden: []int{4}, Rate: rate, Decay: .01, InitScale: 1, BatchSize: 16, Capacity: 300, UpdateEvery: 1, UpdatesPerStep: 2}
-	exploring := value
 	seldom := settings
-	exploring.Epsilon, exploring.UpdateEvery, seldom.UpdateEvery = .1, 3, 3
-	ten, returns, discounted, discounting := one, one, seldom, exploring
+	seldom.UpdateEvery = 3
+	ten, returns, discounted := one, one, seldom
 	ten.UpdateEvery, ten.WeightedCritic, returns.Resamples, returns.Discount = 10, true, pgcr.OwnSets, .9
-	discounted.Discount, discounting.Discount, returns.ActorRate = .9, .9, rate/10
+	discounted.Discount, returns.ActorRate = .9, rate/10
 	music := kkbox.MusicStateless{Source: kkbox.Source{Users: 20}, Candidates: 4}
 	for name, c := range map[string]struct {
-		host    envs.Algorithm
-		device  ondevice.Algorithm
-		problem envs.Problem
-		steps   int // more than a chunk, not whole chunks or blocks
+		algorithm envs.Algorithm
+		problem   envs.Problem
+		steps     int // more than a chunk, not whole chunks or blocks
 	}{
-		"linear":         {linear, filled(linear), envs.Linear{Dim: 8}, 600},
-		"one layer":      {one, filled(one), envs.Linear{Dim: 8}, 2000},
-		"two layers":     {two, filled(two), envs.Mixed{Dim: 8}, 1005},
-		"own sets":       {own, filled(own), envs.Bernoulli{Dim: 8}, 2000},
-		"epsilon-greedy": {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, exploring, envs.Linear{Dim: 8}, 2000},
-		"songs":          {ten, filled(ten), music, 505},
-		"songs, seldom":  {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, exploring, music, 505},
-		"states":         {two, filled(two), kkbox.MusicState(music), 505},
-		"returns":        {returns, filled(returns), kkbox.MusicState(music), 505},
-		"values":         {neural.EpsilonGreedy{Settings: discounted, Epsilon: .1}, discounting, kkbox.MusicState(music), 505},
-		"ties":           {neural.Greedy{Settings: settings}, value, few{envs.Linear{Dim: 2}}, 600},
+		"linear":         {linear, envs.Linear{Dim: 8}, 600},
+		"one layer":      {one, envs.Linear{Dim: 8}, 2000},
+		"two layers":     {two, envs.Mixed{Dim: 8}, 1005},
+		"own sets":       {own, envs.Bernoulli{Dim: 8}, 2000},
+		"epsilon-greedy": {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, envs.Linear{Dim: 8}, 2000},
+		"songs":          {ten, music, 505},
+		"songs, seldom":  {neural.EpsilonGreedy{Settings: seldom, Epsilon: .1}, music, 505},
+		"states":         {two, kkbox.MusicState(music), 505},
+		"returns":        {returns, kkbox.MusicState(music), 505},
+		"values":         {neural.EpsilonGreedy{Settings: discounted, Epsilon: .1}, kkbox.MusicState(music), 505},
+		"ties":           {neural.Greedy{Settings: settings}, few{envs.Linear{Dim: 2}}, 600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got recorded
-			if err := ondevice.Play(t.Context(), c.problem, seeds, c.device, seeds, c.steps, got.Record); err != nil {
+			if err := ondevice.Play(t.Context(), c.problem, seeds, c.algorithm, seeds, c.steps, got.Record); err != nil {
 				t.Fatal(err)
 			}
 			env, err := c.problem.New(seeds)
-			policy, err2 := c.host.New(c.problem.Spec(), seeds)
+			policy, err2 := c.algorithm.New(c.problem.Spec(), seeds)
 			if err := errors.Join(err, err2); err != nil {
 				t.Fatal(err)
 			}
@@ -112,14 +108,6 @@ func TestXLADecisions(t *testing.T) {
 			}
 		})
 	}
-}
-
-// filled has the defaults filled in.
-func filled(c pgcr.Config) (a ondevice.PGCR) {
-	if text, err := json.Marshal(c); err != nil || json.Unmarshal(text, &a) != nil {
-		panic("settings that JSON does not have")
-	}
-	return a
 }
 
 // few has four contexts, so that some of five candidates are equal.
@@ -187,12 +175,12 @@ func TestXLAUnsupported(t *testing.T) {
 		"all 200 candidates would": {pgcr.Config{}, envs.Linear{Candidates: 200}, 10},
 		"the history of 1 runs":    {pgcr.Config{}, envs.Linear{}, 100_000_000},
 	} {
-		err := ondevice.Play(t.Context(), c.problem, []uint64{1}, filled(c.config), []uint64{1}, c.steps, new(recorded).Record)
+		err := ondevice.Play(t.Context(), c.problem, []uint64{1}, c.config, []uint64{1}, c.steps, new(recorded).Record)
 		if reason := ondevice.Unsupported(""); !errors.As(err, &reason) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want an Unsupported with %q", err, want)
 		}
 	}
-	err := ondevice.Play(t.Context(), envs.Linear{}, []uint64{1}, ondevice.PGCR{ActorRate: -1}, []uint64{1}, 10, new(recorded).Record)
+	err := ondevice.Play(t.Context(), envs.Linear{}, []uint64{1}, pgcr.Config{ActorRate: -1}, []uint64{1}, 10, new(recorded).Record)
 	if err == nil || !strings.Contains(err.Error(), "ActorRate is -1") {
 		t.Errorf("error %v", err)
 	}

@@ -1,7 +1,6 @@
 package ondevice
 
 import (
-	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -13,11 +12,7 @@ import (
 	"github.com/contextrec/contextrec/pgcr"
 )
 
-// PGCR is the algorithm of package pgcr, and with Resamples pgcr.OwnSets vanilla policy gradient. All
-// settings but the Backend are to be given.
-type PGCR pgcr.Config
-
-// agent is a live PGCR.
+// agent is a live pgcr.Config, and with Resamples pgcr.OwnSets vanilla policy gradient.
 type agent struct {
 	*learner
 	config pgcr.Config
@@ -30,11 +25,7 @@ type agent struct {
 	sets                  *input[int32]   // [U, R, N, B*M], see pgcr.Batch
 }
 
-func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
-	c := pgcr.Config(a)
-	if err := cmp.Or(spec.Validate(seeds), c.Validate()); err != nil {
-		return nil, err
-	}
+func newAgent(c pgcr.Config, spec envs.Spec, seeds []uint64) player {
 	runs, e, u := len(seeds), c.UpdateEvery, c.UpdatesPerStep
 	actor, critic, streams := c.Start(spec, seeds)
 	replay := pgcr.NewReplay(envs.Spec{Candidates: spec.Candidates, State: spec.State}, runs, c.Capacity, c.Discount)
@@ -49,7 +40,7 @@ func (a PGCR) player(spec envs.Spec, seeds []uint64) (player, error) {
 	}
 	p.places, p.sets = newInput[int32](u, runs, k), newInput[int32](u, runs, n, width)
 	p.inputs = append(p.inputs, p.uniform, p.actMask, p.actKappa, p.updateMask, p.updateKappa, p.places, p.sets)
-	return p, nil
+	return p
 }
 
 // draw draws for step k of a chunk, which is step t of all, what an Agent draws.

@@ -1,10 +1,13 @@
 package ondevice
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/contextrec/contextrec/baselines/neural"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/pgcr"
 )
@@ -14,19 +17,13 @@ type Unsupported string
 
 func (u Unsupported) Error() string { return "no loop on the device: " + string(u) }
 
-// Algorithm is what can be played: PGCR or Value.
-type Algorithm interface {
-	// player validates the settings and returns the live algorithm of one run a seed.
-	player(spec envs.Spec, seeds []uint64) (player, error)
-}
-
-// Play plays an algorithm in a problem for some steps, one run a seed, in chunks of one call of the
-// device each. rec is called after each step, as that of package sim, with a transition whose contexts
+// Play plays pgcr.Config or an algorithm of neural in a problem for some steps, one run a seed, in
+// chunks of one call of the device each. rec is called after each step, as that of package sim, with a transition whose contexts
 // are left out. The backend is that of pgcr.OpenBackend("") and has to be XLA.
 //
 // Where anything stands against that, the error is an Unsupported, and nothing was recorded. Other
 // errors are those of sim.Play. It stops before the next chunk when ctx is cancelled.
-func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Algorithm, policySeeds []uint64, steps int,
+func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a envs.Algorithm, policySeeds []uint64, steps int,
 	rec func(step int, tr envs.Transition, regret []float64)) error {
 	backend, err := pgcr.OpenBackend("")
 	if err != nil {
@@ -35,7 +32,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 	if backend.Name() != "xla" {
 		return Unsupported(fmt.Sprintf("the backend is %s, a loop with gradients needs XLA", backend.Name()))
 	}
-	p, err := a.player(problem.Spec(), policySeeds)
+	p, err := newPlayer(a, problem.Spec(), policySeeds)
 	if err != nil {
 		return err
 	}
@@ -63,6 +60,25 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a Al
 		}
 	}
 	return nil
+}
+
+// newPlayer makes the live algorithm of one run a seed.
+func newPlayer(a envs.Algorithm, spec envs.Spec, seeds []uint64) (player, error) {
+	if _, err := a.New(spec, seeds[:min(len(seeds), 1)]); err != nil {
+		return nil, err
+	}
+	settings, err := json.Marshal(a) // with the defaults filled in
+	switch a.(type) {
+	case pgcr.Config, neural.VanillaPG:
+		var c pgcr.Config
+		err = cmp.Or(err, json.Unmarshal(settings, &c))
+		return newAgent(c, spec, seeds), err
+	case neural.Greedy, neural.EpsilonGreedy:
+		var c neural.EpsilonGreedy
+		err = cmp.Or(err, json.Unmarshal(settings, &c))
+		return newValue(c, spec, seeds), err
+	}
+	return nil, Unsupported("only pgcr.Config and the algorithms of package neural have one")
 }
 
 const (

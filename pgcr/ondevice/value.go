@@ -6,36 +6,27 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/contextrec/contextrec/baselines/neural"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/pgcr"
 )
 
-// Value is neural.EpsilonGreedy, and with Epsilon 0 neural.Greedy, whose settings it has. All are to
-// be given.
-type Value struct {
-	Hidden                      []int
-	Rate, Decay, InitScale      float64
-	BatchSize, Capacity         int
-	UpdateEvery, UpdatesPerStep int
-	Discount, Epsilon           float64
-}
-
-// value is a live Value.
+// value is a live neural.EpsilonGreedy, and with Epsilon 0 a neural.Greedy.
 type value struct {
-	Value
 	*learner
+	config   neural.EpsilonGreedy
 	explored *input[int32] // [E, R]; the candidate that is chosen at random, or -1
 	tie      *input[int32] // [E, R, M]; which of 1, 2, ... M equally good candidates is chosen
 }
 
-func (a Value) player(spec envs.Spec, seeds []uint64) (player, error) {
-	runs, e, shape := len(seeds), a.UpdateEvery, pgcr.Network{Dim: spec.Dim, Hidden: a.Hidden, Bias: true}
-	network := pgcr.NewParameters(shape, a.InitScale, seeds, "neural/value")
-	replay := pgcr.NewReplay(envs.Spec{Candidates: 1}, runs, a.Capacity, a.Discount)
-	p := &value{Value: a, learner: newLearner(pgcr.NewStreams("neural", seeds), e, a.UpdatesPerStep, a.BatchSize, replay, network)}
+func newValue(c neural.EpsilonGreedy, spec envs.Spec, seeds []uint64) player {
+	runs, e, shape := len(seeds), c.UpdateEvery, pgcr.Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}
+	network := pgcr.NewParameters(shape, c.InitScale, seeds, "neural/value")
+	replay := pgcr.NewReplay(envs.Spec{Candidates: 1}, runs, c.Capacity, c.Discount)
+	p := &value{config: c, learner: newLearner(pgcr.NewStreams("neural", seeds), e, c.UpdatesPerStep, c.BatchSize, replay, network)}
 	p.explored, p.tie = newInput[int32](e, runs), newInput[int32](e, runs, spec.Candidates)
 	p.inputs = append(p.inputs, p.explored, p.tie)
-	return p, nil
+	return p
 }
 
 // draw draws what a neural.Policy draws at a step. How many candidates are equally good is known on
@@ -44,7 +35,7 @@ func (a Value) player(spec envs.Spec, seeds []uint64) (player, error) {
 func (p *value) draw(k, _ int, tr envs.Transition) error {
 	for r, s := range p.streams {
 		explored, ties, rng := &p.explored.step(k)[r], part(p.tie.step(k), r, p.runs), rand.New(s.Act)
-		if *explored = -1; p.Epsilon > 0 && rng.Float64() < p.Epsilon {
+		if *explored = -1; p.config.Epsilon > 0 && rng.Float64() < p.config.Epsilon {
 			*explored = int32(rng.IntN(len(ties)))
 			continue
 		}
@@ -83,10 +74,10 @@ func (p *value) update(states []pgcr.State, h history, own func(array) *Node) []
 	steps, next := own(p.steps), own(p.next)
 	values := func(steps *Node) *Node { return states[0].Forward(h.contexts(h.chosen(steps), steps), nil) }
 	target := take(h.reward, h.chosen(steps))
-	if p.Discount > 0 && h.past != nil {
+	if p.config.Discount > 0 && h.past != nil {
 		target = pgcr.SarsaTarget(target, own(p.discount), values(next)) // (22)
 	}
 	loss := pgcr.CriticLoss(own(p.ready), target, values(steps)) // (17)
-	successor, _ := states[0].Descend(loss, p.Rate, p.Decay, own(p.number), own(p.ready))
+	successor, _ := states[0].Descend(loss, p.config.Rate, p.config.Decay, own(p.number), own(p.ready))
 	return []pgcr.State{successor}
 }

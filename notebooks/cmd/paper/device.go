@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 
-	"github.com/contextrec/contextrec/baselines/neural"
 	"github.com/contextrec/contextrec/envs"
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/pgcr"
@@ -31,8 +29,8 @@ func (p *program) player() (sim.Player, error) {
 	}
 	var said sync.Map // each reason once
 	return func(ctx context.Context, problem envs.Problem, seeds []uint64, algorithm envs.Algorithm, policySeeds []uint64, steps int, rec sim.Recorder) error {
-		if loop := looped(algorithm); loop != nil && steps >= fewSteps {
-			err := ondevice.Play(ctx, problem, seeds, loop, policySeeds, steps, rec)
+		if steps >= fewSteps {
+			err := ondevice.Play(ctx, problem, seeds, algorithm, policySeeds, steps, rec)
 			if _, unsupported := errors.AsType[ondevice.Unsupported](err); !unsupported {
 				return err
 			}
@@ -43,21 +41,4 @@ func (p *program) player() (sim.Player, error) {
 		}
 		return sim.PlayRuns(ctx, problem, seeds, algorithm, policySeeds, steps, rec)
 	}, nil
-}
-
-// looped is the loop of an algorithm with networks; nil for others.
-func looped(algorithm envs.Algorithm) (loop ondevice.Algorithm) {
-	switch algorithm.(type) {
-	case pgcr.Config, neural.VanillaPG:
-		loop = new(ondevice.PGCR)
-	case neural.Greedy, neural.EpsilonGreedy:
-		loop = new(ondevice.Value)
-	default:
-		return nil
-	}
-	text, err := json.Marshal(algorithm) // with the defaults filled in
-	if err != nil || json.Unmarshal(text, loop) != nil {
-		return nil
-	}
-	return loop
 }
