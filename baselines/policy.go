@@ -121,8 +121,7 @@ func (p *policy[T]) choose(r int, features, scores []float64, rng *rand.Rand) ([
 }
 
 func (p *policy[T]) Update(tr envs.Transition) error {
-	tr.Check(p.spec, len(p.runs))
-	if err := tr.Finite(); err != nil {
+	if err := tr.Check(p.spec, len(p.runs)); err != nil {
 		return err
 	}
 	for r := range p.runs {
@@ -153,9 +152,8 @@ func (p *policy[T]) Load(r io.Reader) error {
 // forEach hands each run's features, [m, N], and room for scores, [m], to use. It panics unless the
 // caller's room is for each results a run.
 func (p *policy[T]) forEach(obs envs.Observation, room, each int, use func(r int, features, scores []float64) error) error {
-	obs.Check(p.spec, len(p.runs))
 	envs.CheckResults(room, len(p.runs)*each)
-	if err := obs.Finite(); err != nil {
+	if err := obs.Check(p.spec, len(p.runs)); err != nil {
 		return err
 	}
 	for r := range p.runs {

@@ -70,7 +70,7 @@ func (m *moments) add(context []float32) {
 func (m *moments) standardise(dst, context []float32) {
 	for j, x := range context {
 		switch sd := math.Sqrt(m.Squares[j] / m.N); {
-		case m.N == 0 || x*0 != 0: // what is not finite is for the algorithm to find
+		case m.N == 0 || x*0 != 0:
 			dst[j] = x
 		case sd > 1e-6*math.Abs(m.Mean[j]): // less is rounding
 			most := 100 * math.Sqrt(m.N)
@@ -90,7 +90,7 @@ type standardised struct {
 
 // features returns an observation with standardised contexts, in memory that nobody else has.
 func (p *standardised) features(obs envs.Observation) envs.Observation {
-	obs.Check(p.spec, len(p.runs))
+	obs.Check(p.spec, len(p.runs)) // the algorithm finds what is not finite
 	contexts := make([]float32, len(obs.Contexts))
 	for r := range p.runs {
 		for i := range obs.Size(r) {
@@ -110,8 +110,7 @@ func (p *standardised) Probabilities(dst []float64, obs envs.Observation) error 
 }
 
 func (p *standardised) Update(tr envs.Transition) error {
-	tr.Check(p.spec, len(p.runs))
-	if err := tr.Finite(); err != nil {
+	if err := tr.Check(p.spec, len(p.runs)); err != nil {
 		return err
 	}
 	for r := range p.runs {

@@ -56,8 +56,7 @@ func CheckSteps(spec Spec, steps iter.Seq[Transition], names ...string) (warning
 	var rewards []float32
 	single, features, same := 0, make([][]float32, spec.Dim), slices.Repeat([]bool{true}, spec.Dim)
 	for tr := range steps {
-		tr.Check(spec, tr.Runs)
-		if err := tr.Finite(); err != nil {
+		if err := tr.Check(spec, tr.Runs); err != nil {
 			return []string{err.Error()}
 		}
 		rewards = append(rewards, tr.Reward...)

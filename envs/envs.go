@@ -66,9 +66,10 @@ func (o Observation) Context(run, candidate int) []float32 {
 	return o.Contexts[at : at+o.Dim : at+o.Dim]
 }
 
-// Check panics, naming the numbers, unless the observation has that many runs
-// and that shape. A policy calls it first in Act.
-func (o Observation) Check(spec Spec, runs int) {
+// Check panics, naming the numbers, unless the observation has that many runs and that shape. It
+// returns a RunError for the first run that has a context which is not finite: a ReLU, among others,
+// would hide it. A policy calls it first in Act.
+func (o Observation) Check(spec Spec, runs int) error {
 	want(o.Runs, "runs of an observation", runs)
 	want(o.Candidates, "candidates of an observation", spec.Candidates)
 	want(o.Dim, "features of an observation", spec.Dim)
@@ -87,18 +88,7 @@ func (o Observation) Check(spec Spec, runs int) {
 			panic(fmt.Sprintf("envs: set of run %d has %d candidates, want 1 to %d", r, size, o.Candidates))
 		}
 	}
-}
-
-func want(got int, of string, wanted int) {
-	if got != wanted {
-		panic(fmt.Sprintf("envs: %d %s, want %d", got, of, wanted))
-	}
-}
-
-// Finite returns a RunError for the first run that has a context which is not
-// finite: a ReLU, among others, would hide it.
-func (o Observation) Finite() error {
-	for r := range o.Runs {
+	for r := range runs {
 		from, set := r*o.Candidates*o.Dim, o.Size(r)*o.Dim
 		for i, c := range o.Contexts[from : from+set] {
 			if c*0 != 0 { // it is NaN where c is NaN or infinite
@@ -107,6 +97,12 @@ func (o Observation) Finite() error {
 		}
 	}
 	return nil
+}
+
+func want(got int, of string, wanted int) {
+	if got != wanted {
+		panic(fmt.Sprintf("envs: %d %s, want %d", got, of, wanted))
+	}
 }
 
 // Outcome is what follows a decision, for all runs at once.
@@ -125,15 +121,25 @@ type Transition struct {
 	Outcome
 }
 
-// Check panics, naming the numbers, unless the transition has that many runs
-// and that shape. A policy calls it first in Update.
-func (t Transition) Check(spec Spec, runs int) {
-	t.Observation.Check(spec, runs)
+// Check panics, naming the numbers, unless the transition has that many runs and that shape. It
+// returns a RunError for the first run whose reward or contexts are not finite, or whose discount is
+// outside [0, 1]. A policy calls it first in Update.
+func (t Transition) Check(spec Spec, runs int) error {
+	err := t.Observation.Check(spec, runs)
 	want(len(t.Reward), "rewards of a transition", runs)
 	if t.Discount != nil {
 		want(len(t.Discount), "discounts of a transition", runs)
 	}
 	CheckActions(t.Actions, t.Observation)
+	for r, reward := range t.Reward {
+		if reward*0 != 0 {
+			return &RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}
+		}
+		if t.Discount != nil && !(t.Discount[r] >= 0 && t.Discount[r] <= 1) {
+			return &RunError{Run: r, Err: fmt.Errorf("the discount is %v, want 0 to 1", t.Discount[r])}
+		}
+	}
+	return err
 }
 
 // CheckResults panics unless there is room for as many results as a call writes.
@@ -147,20 +153,6 @@ func CheckActions(actions []int, obs Observation) {
 			panic(fmt.Sprintf("envs: action %d of run %d, want 0 to %d", a, r, obs.Size(r)-1))
 		}
 	}
-}
-
-// Finite returns a RunError for the first run whose reward or contexts are not
-// finite, or whose discount is outside [0, 1].
-func (t Transition) Finite() error {
-	for r, reward := range t.Reward {
-		if reward*0 != 0 {
-			return &RunError{Run: r, Err: fmt.Errorf("the reward is %v", reward)}
-		}
-		if t.Discount != nil && !(t.Discount[r] >= 0 && t.Discount[r] <= 1) {
-			return &RunError{Run: r, Err: fmt.Errorf("the discount is %v, want 0 to 1", t.Discount[r])}
-		}
-	}
-	return t.Observation.Finite()
 }
 
 // Environment is a live problem: R independent runs that advance together.

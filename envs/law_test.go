@@ -199,21 +199,22 @@ func TestChecksNameTheNumbers(t *testing.T) {
 	}
 }
 
-func TestFinite(t *testing.T) {
+func TestCheckFinite(t *testing.T) {
 	nan := float32(math.NaN())
 	tr := envs.Transition{
 		Observation: envs.Observation{Runs: 2, Candidates: 2, Dim: 1, Contexts: []float32{1, nan, 3, 4}, Sizes: []int32{1, 2}},
 		Outcome:     envs.Outcome{Reward: []float32{1, 2}, Discount: []float32{0, 1}},
+		Actions:     []int{0, 0},
 	}
-	if err := tr.Finite(); err != nil {
+	if err := tr.Check(envs.Spec{Candidates: 2, Dim: 1}, 2); err != nil {
 		t.Errorf("NaN beyond a set: %v", err)
 	}
 	tr.Contexts[3] = float32(math.Inf(-1))
-	checkError(t, tr.Finite(), "run 1: feature 0 of candidate 1 is -Inf")
+	checkError(t, tr.Check(envs.Spec{Candidates: 2, Dim: 1}, 2), "run 1: feature 0 of candidate 1 is -Inf")
 	tr.Discount[1] = 2
-	checkError(t, tr.Finite(), "run 1: the discount is 2, want 0 to 1")
+	checkError(t, tr.Check(envs.Spec{Candidates: 2, Dim: 1}, 2), "run 1: the discount is 2, want 0 to 1")
 	tr.Reward[0] = nan
-	err := tr.Finite()
+	err := tr.Check(envs.Spec{Candidates: 2, Dim: 1}, 2)
 	checkError(t, err, "run 0: the reward is NaN")
 	if run := (*envs.RunError)(nil); !errors.As(err, &run) || run.Run != 0 || errors.Unwrap(err) == nil {
 		t.Errorf("%v is no RunError of run 0", err)

@@ -109,7 +109,6 @@ func (a *Agent) Weights() (actor, critic [][]float32, err error) {
 
 // Act samples an action for each run from the policy (13), under one fresh dropout mask a run.
 func (a *Agent) Act(dst []int, obs envs.Observation) error {
-	obs.Check(a.spec, a.Runs())
 	envs.CheckResults(len(dst), a.Runs())
 	p, err := a.probabilities(obs, a.drawMasks(func(s Streams) *rand.PCG { return s.ActMask }))
 	if err != nil {
@@ -162,6 +161,9 @@ func sample(p []float32, u float64) (last int) {
 
 // probabilities is the policy (13) under K dropout masks a run: [R, K, M].
 func (a *Agent) probabilities(obs envs.Observation, masks *tensors.Tensor) ([]float32, error) {
+	if err := obs.Check(a.spec, a.Runs()); err != nil {
+		return nil, err
+	}
 	absent := tensor(absent(obs), obs.Runs, 1, obs.Candidates)
 	return a.actor.Evaluate(a.policy, obs, a.replay, a.updates, absent, masks, scalar(a.config.Greed.At(a.steps)))
 }
@@ -179,7 +181,6 @@ func absent(obs envs.Observation) []float32 {
 // them where the last hidden layer has up to 10 units, else over 1,024 that are drawn.
 func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 	m, units, rate, masks := a.spec.Candidates, a.actor.Network.last(), a.config.Dropout, 1
-	obs.Check(a.spec, a.Runs())
 	envs.CheckResults(len(dst), a.Runs()*m)
 	clear(dst)
 	if rate > 0 {
@@ -206,8 +207,10 @@ func (a *Agent) Probabilities(dst []float64, obs envs.Observation) error {
 // beyond the size of a set.
 func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 	m := a.spec.Candidates
-	obs.Check(a.spec, a.Runs())
 	envs.CheckResults(len(dst), a.Runs()*m)
+	if err := obs.Check(a.spec, a.Runs()); err != nil {
+		return err
+	}
 	values, err := a.critic.Evaluate(a.values, obs, a.replay, a.updates)
 	for i, v := range values {
 		dst[i] = float64(v)
@@ -220,7 +223,9 @@ func (a *Agent) Values(dst []float64, obs envs.Observation) error {
 
 // Update appends the step to the history and, every UpdateEvery steps, learns from batches of it.
 func (a *Agent) Update(tr envs.Transition) error {
-	tr.Check(a.spec, a.Runs())
+	if err := tr.Check(a.spec, a.Runs()); err != nil {
+		return err
+	}
 	if err := a.replay.Add(tr); err != nil {
 		return err
 	}

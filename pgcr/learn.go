@@ -81,11 +81,10 @@ func (a *Agent) draw() []*tensors.Tensor {
 // and kappa is that of the first step.
 func (a *Agent) Improve(sets envs.Observation, gains []float32, likelihood bool) error {
 	runs, m, b := a.Runs(), a.spec.Candidates, sets.Runs/a.Runs()
-	sets.Check(a.spec, runs*b)
 	if len(gains) != runs*b*m {
 		panic(fmt.Sprintf("pgcr: got %d gains, want %d", len(gains), runs*b*m))
 	}
-	if err := sets.Finite(); err != nil {
+	if err := sets.Check(a.spec, runs*b); err != nil {
 		return err
 	}
 	if a.improve == nil || a.likelihood != likelihood {

@@ -78,13 +78,10 @@ func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 }
 
 // Evaluate runs a graph that takes the weights, the candidates of a step as Columns, 0 beyond the
-// size of a set, and further inputs. It returns the result, [R, K, M]. A number that is not finite is
-// an envs.RunError; that of a result says what the history knows of the cause after so many updates.
+// size of a set, and further inputs. It returns the result, [R, K, M]. Where that is not
+// finite the error is an envs.RunError, which says what the history knows of the cause after so many updates.
 func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, history *Replay, updates int64,
 	more ...*tensors.Tensor) ([]float32, error) {
-	if err := obs.Finite(); err != nil {
-		return nil, err
-	}
 	m, d := obs.Candidates, obs.Dim
 	rows := make([]float32, m*d)
 	contexts := columns(obs.Runs, m, d, func(r int) []float32 {

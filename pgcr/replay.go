@@ -118,11 +118,8 @@ func (rp *Replay) Add(tr envs.Transition) error {
 	return nil
 }
 
-// accept checks the numbers of a step and that it is of the kind of the history, and notes the codes of the first.
+// accept checks that a step is of the kind of the history, and notes the codes of the first.
 func (rp *Replay) accept(tr envs.Transition) error {
-	if err := tr.Finite(); err != nil {
-		return err
-	}
 	h := &rp.Runs[0]
 	switch {
 	case h.Count > 0 && (tr.Session != nil) != (h.Visits != nil):

@@ -113,8 +113,10 @@ func (p *Policy) Values(dst []float64, obs envs.Observation) error {
 
 // evaluate returns f(c), [R, M]. It panics unless the caller's room is for each results a run.
 func (p *Policy) evaluate(obs envs.Observation, room, each int) ([]float32, error) {
-	obs.Check(p.spec, p.Runs())
 	envs.CheckResults(room, p.Runs()*each)
+	if err := obs.Check(p.spec, p.Runs()); err != nil {
+		return nil, err
+	}
 	return p.network.Evaluate(p.values, obs, p.history, p.updates)
 }
 
@@ -146,7 +148,9 @@ func (p *Policy) updateGraph(in []*Node) []*Node {
 // Update implements envs.Policy: it appends the step to the history and, every UpdateEvery steps,
 // learns from batches of it. A run that has no step to learn from yet keeps its parameters.
 func (p *Policy) Update(tr envs.Transition) error {
-	tr.Check(p.spec, p.Runs())
+	if err := tr.Check(p.spec, p.Runs()); err != nil {
+		return err
+	}
 	if err := p.history.Add(tr); err != nil {
 		return err
 	}

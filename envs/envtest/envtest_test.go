@@ -65,7 +65,9 @@ type learned struct {
 
 func (p *learner) Probabilities(dst []float64, obs envs.Observation) error {
 	if p.a.Fault != "no checks" {
-		obs.Check(p.spec, len(p.Streams))
+		if err := obs.Check(p.spec, len(p.Streams)); err != nil && p.a.Fault != "NaN" {
+			return err
+		}
 	}
 	m := obs.Candidates
 	for r, w := range p.Weights {
@@ -100,9 +102,6 @@ func (p *learner) Act(dst []int, obs envs.Observation) error {
 	if err := p.Probabilities(probabilities, obs); err != nil {
 		return err
 	}
-	if err := obs.Finite(); err != nil && p.a.Fault != "NaN" {
-		return err
-	}
 	if len(dst) != obs.Runs {
 		panic(fmt.Sprintf("envtest_test: %d actions, want %d", len(dst), obs.Runs))
 	}
@@ -134,10 +133,9 @@ func (p *learner) Act(dst []int, obs envs.Observation) error {
 
 func (p *learner) Update(tr envs.Transition) error {
 	if p.a.Fault != "no checks" {
-		tr.Check(p.spec, len(p.Streams))
-	}
-	if err := tr.Finite(); err != nil && p.a.Fault != "NaN" {
-		return err
+		if err := tr.Check(p.spec, len(p.Streams)); err != nil && p.a.Fault != "NaN" {
+			return err
+		}
 	}
 	if p.a.Fault == "kept contexts" {
 		p.kept, tr.Contexts = tr.Contexts, append([]float32(nil), p.kept...)

@@ -32,11 +32,9 @@ func (c problemChecks) shapes() {
 	must(0, spec.Validate(seeds(3)))
 	g := start(dice{}, c.p, seeds(3))
 	first := g.env.Observe()
-	first.Check(spec, 3)
 	for i := range problemSteps {
 		tr := g.decide()
-		tr.Check(spec, 3)
-		must(i, tr.Finite())
+		must(i, tr.Check(spec, 3))
 		want((tr.Session == nil) == (first.Session == nil) && (tr.Codes == nil) == (first.Codes == nil), "step %d: sessions or codes come and go", i)
 		for r, now := range g.past[i] {
 			d := now.Discount

@@ -36,8 +36,10 @@ func newOracle(spec envs.Spec, seeds []uint64, score func(*Dataset, int32) float
 }
 
 func (p *oracle) Act(dst []int, obs envs.Observation) error {
-	obs.Check(p.spec, p.runs)
 	envs.CheckResults(len(dst), p.runs)
+	if err := obs.Check(p.spec, p.runs); err != nil {
+		return err
+	}
 	var table *songTable
 	if obs.Codes != nil {
 		table, _ = obs.Codes.Table.(*songTable)
@@ -58,6 +60,5 @@ func (p *oracle) Act(dst []int, obs envs.Observation) error {
 }
 
 func (p *oracle) Update(tr envs.Transition) error {
-	tr.Check(p.spec, p.runs)
-	return tr.Finite()
+	return tr.Check(p.spec, p.runs)
 }

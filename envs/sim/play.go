@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -55,8 +56,7 @@ func Play(ctx context.Context, env envs.Environment, policy envs.Policy, steps i
 			return at(err)
 		}
 		tr := envs.Transition{Observation: obs, Actions: actions, Outcome: out}
-		tr.Check(envs.Spec{Candidates: obs.Candidates, Dim: obs.Dim}, len(actions))
-		if err := tr.Finite(); err != nil {
+		if err := tr.Check(envs.Spec{Candidates: obs.Candidates, Dim: obs.Dim}, len(actions)); err != nil {
 			return at(err)
 		}
 		if err := policy.Update(tr); err != nil {
@@ -80,9 +80,8 @@ func PlayRuns(ctx context.Context, problem envs.Problem, problemSeeds []uint64,
 	if err != nil {
 		return err
 	}
-	env.Observe().Check(problem.Spec(), len(problemSeeds))
 	policy, err := algorithm.New(problem.Spec(), policySeeds)
-	if err != nil {
+	if err = cmp.Or(env.Observe().Check(problem.Spec(), len(problemSeeds)), err); err != nil {
 		return err
 	}
 	return Play(ctx, env, policy, steps, rec)

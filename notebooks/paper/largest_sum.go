@@ -39,6 +39,5 @@ type largestSum struct {
 }
 
 func (p largestSum) Update(tr envs.Transition) error {
-	tr.Check(p.spec, p.runs)
-	return tr.Finite()
+	return tr.Check(p.spec, p.runs)
 }

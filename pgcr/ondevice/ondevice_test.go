@@ -162,6 +162,19 @@ func (t *tired) Step(actions []int) (envs.Outcome, error) {
 	return out, err
 }
 
+// undefined offers contexts that are not a number.
+type undefined struct{ envs.Linear }
+
+func (u undefined) New(seeds []uint64) (envs.Environment, error) {
+	return envs.FromLaw(u.Spec(), seeds, func(uint64) envs.Law {
+		return envs.Law{
+			Offer:    func(c []float32, _ *rand.Rand) int { c[0] = float32(math.NaN()); return 5 },
+			Reward:   func([]float32, *rand.Rand) float64 { return 0 },
+			Expected: func([]float32) float64 { return 0 },
+		}
+	})
+}
+
 func TestXLAUnsupported(t *testing.T) {
 	for want, c := range map[string]struct {
 		config  pgcr.Config
@@ -182,6 +195,10 @@ func TestXLAUnsupported(t *testing.T) {
 	}
 	err := ondevice.Play(t.Context(), envs.Linear{}, []uint64{1}, pgcr.Config{ActorRate: -1}, []uint64{1}, 10, new(recorded).Record)
 	if err == nil || !strings.Contains(err.Error(), "ActorRate is -1") {
+		t.Errorf("error %v", err)
+	}
+	err = ondevice.Play(t.Context(), undefined{}, []uint64{1}, pgcr.Config{}, []uint64{1}, 10, new(recorded).Record)
+	if err == nil || !strings.Contains(err.Error(), "feature 0 of candidate 0 is NaN") {
 		t.Errorf("error %v", err)
 	}
 }

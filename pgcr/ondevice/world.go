@@ -110,6 +110,9 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 // choices change in nothing.
 func (w *world) offer(k, t int) (tr envs.Transition, err error) {
 	m, obs := w.spec.Candidates, w.copies[0].Observe()
+	if err := obs.Check(w.spec, w.runs); err != nil {
+		return tr, err
+	}
 	if obs.Sizes != nil {
 		return tr, Unsupported("candidate sets vary in size")
 	}
