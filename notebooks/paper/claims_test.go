@@ -267,8 +267,9 @@ func TestTables(t *testing.T) {
 	// Student's t with 2 degrees of freedom is 4.303: 2 +- 4.303/sqrt(3).
 	h, r := paper.RegretTable(results)
 	same("a|2.0 [-0.5, 4.5]|2|1 to 3\nb|20 [-5, 45]|20|10 to 30", h, r)
-	h, r = paper.GrowthTable(results)
-	same("b|1.006 [0.992, 1.020]\na|0.506 [0.492, 0.520]", h, r) // powers of 1, 1.0069 and 1.0110
+	if got := paper.Mean95(paper.Growth(results[0])).String(); got != "1.006 [0.992, 1.020]" { // powers of 1, 1.0069 and 1.0110
+		t.Errorf("growth %s", got)
+	}
 	h, r = paper.DifferenceTable(results[:2], "b")
 	same("less a|18 [-4, 40]|no difference seen|0 of 3", h, r)
 	h, r = paper.DifferenceTable([]*sim.Result{growing(e, "c", 1, 10*(1-1e-14), 20*(1-1e-14), 30), results[0]}, "c")

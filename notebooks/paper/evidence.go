@@ -66,7 +66,7 @@ func (e evidence) lower(a string, factor float64, b string) Part {
 
 // linear is the claim that a's regret grows linearly.
 func (e evidence) linear(a string) Part {
-	return e.compare(a, a, growth, func(x, _ []float64) Part {
+	return e.compare(a, a, Growth, func(x, _ []float64) Part {
 		g := Mean95(x)
 		return Part{fmt.Sprintf("%s: log-log slope of %s in the last half: %v, limit %v", e.declared.Name, a, g, linearGrowth), g.above(linearGrowth)}
 	})
@@ -74,7 +74,7 @@ func (e evidence) linear(a string) Part {
 
 // alike is the claim that the regrets of a and b grow alike.
 func (e evidence) alike(a, b string) Part {
-	return e.compare(a, b, growth, func(x, y []float64) Part {
+	return e.compare(a, b, Growth, func(x, y []float64) Part {
 		d := Paired95(x, y, 1)
 		return Part{fmt.Sprintf("%s: log-log slopes in the last half of %s %.2f, of %s %.2f; difference: %v, limits +-%v",
 			e.declared.Name, a, stat.Mean(x, nil), b, stat.Mean(y, nil), d, sameGrowth), d.within(-sameGrowth, sameGrowth)}
@@ -194,11 +194,11 @@ func final(r *sim.Result) (out []float64) {
 	return out
 }
 
-// growth is the log-log slope of every run's regret by least squares over the
+// Growth is the log-log slope of every run's regret by least squares over the
 // checkpoints of the last half of the steps: 1 where regret grows linearly from
 // the start, 0.5 where it grows as a square root. Runs without regret at two
 // checkpoints have slope 0; nil where there is no regret at all.
-func growth(r *sim.Result) (slopes []float64) {
+func Growth(r *sim.Result) (slopes []float64) {
 	for _, regret := range r.Regret {
 		var x, y []float64
 		for k, step := range r.Checkpoints {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/contextrec/contextrec/envs/sim"
 	"github.com/contextrec/contextrec/notebooks/figure"
@@ -72,15 +71,6 @@ func ResultsTable(experiments []sim.Experiment, results map[string][]*sim.Result
 		}
 	}
 	return header, rows
-}
-
-// GrowthTable is the log-log slope of every entry's regret in the last half of
-// the steps, the steepest first: 1 where regret grows linearly.
-func GrowthTable(results []*sim.Result) (header []string, rows [][]string) {
-	for _, r := range sorted(results, func(r *sim.Result) float64 { return -stat.Mean(growth(r), nil) }) {
-		rows = append(rows, []string{r.Entry, Mean95(growth(r)).String()})
-	}
-	return []string{"", "log-log slope of the last half, mean [95 % interval]"}, rows
 }
 
 // RewardTable is what every entry earned a step, the highest mean first.
