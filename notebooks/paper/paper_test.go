@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -227,6 +228,11 @@ func TestTuning(t *testing.T) {
 		finals := paper.Finals(round, first)
 		if len(finals.Entries) != len(round.Entries)/4 || finals.Steps != e.Steps/5*5 || finals.Seed == e.Seed || finals.Seed == round.Seed {
 			t.Errorf("%s: %d entries, %d steps, seed %d", finals.Name, len(finals.Entries), finals.Steps, finals.Seed)
+		}
+		some := round
+		some.Entries = round.Entries[len(round.Entries)-32:] // of one algorithm, the last
+		if few, all := paper.Finals(some, first[len(first)-32:]), len(finals.Entries)-8; !reflect.DeepEqual(few.Entries, finals.Entries[all:]) {
+			t.Errorf("%s: of one algorithm alone there are other finals: %v", finals.Name, few.Entries)
 		}
 		for _, n := range finals.Entries {
 			text, _ := json.Marshal(n.Algorithm)

@@ -57,7 +57,7 @@ func triesOn(problem envs.Problem, decay float64) (entries []sim.Entry) {
 // Finals is the second round: five times the steps of the first and other seeds,
 // for the best finalists of each algorithm by the results of the first.
 func Finals(round sim.Experiment, first []*sim.Result) sim.Experiment {
-	entries, decaying := round.Entries, triesOn(round.Problem, 0.0001)
+	entries, decaying := triesOn(round.Problem, 0), triesOn(round.Problem, 0.0001)
 	round.Name, round.Seed, round.Entries = "finals-"+round.Name, round.Seed+1, nil
 	round.Steps *= 5
 	for _, ranked := range ranking(first) {
