@@ -42,11 +42,11 @@ func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
 
 // Difference draws the regret of the results less that of the named one, run by run, for lines that
 // coincide in Regret: the mean of the differences and its sim.Interval95. The errors are those of
-// Regret, and that there is no result of the name.
+// Regret, and that there is no result of the name with a regret.
 func Difference(results []*sim.Result, name string, opt Options) (*plot.Plot, error) {
 	at := slices.IndexFunc(results, func(r *sim.Result) bool { return r.Entry == name })
-	if at < 0 {
-		return nil, fmt.Errorf("figure: no result of %q", name)
+	if at < 0 || results[at].Regret == nil {
+		return nil, fmt.Errorf("figure: no result of %q that has a regret", name)
 	}
 	opt.Interval, opt.References = true, nil
 	axes := Axes{X: "step", Y: "regret less that of " + name}

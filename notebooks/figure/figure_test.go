@@ -163,6 +163,11 @@ func TestDifference(t *testing.T) {
 	if _, err := figure.Difference([]*sim.Result{b}, "a", figure.Options{}); err == nil || !strings.Contains(err.Error(), `no result of "a"`) {
 		t.Errorf("without the reference: %v", err)
 	}
+	none := three("c")
+	none.Regret = nil
+	if _, err := figure.Difference([]*sim.Result{b, none}, "c", figure.Options{}); err == nil || !strings.Contains(err.Error(), `no result of "c" that has a regret`) {
+		t.Errorf("from one without regret: %v", err)
+	}
 	b.Runs, b.Regret = 2, b.Regret[:2]
 	if _, err := figure.Difference([]*sim.Result{three("a"), b}, "b", figure.Options{}); err == nil || !strings.Contains(err.Error(), "2 runs") {
 		t.Errorf("of other runs: %v", err)
