@@ -82,7 +82,7 @@ func (s Status) String() string {
 		text += fmt.Sprintf("; %v left for those under way", s.Left)
 	}
 	if s.unseen {
-		text += "; two tasks have not yet found that folder: if squeue lists none, nodes do not share it, or not at this path, and no other task will start"
+		text += "; two tasks have not yet found that folder: if squeue lists none, sbatch has refused them, or nodes do not share it, or not at this path, and no other task will start"
 	}
 	return text
 }

@@ -153,9 +153,7 @@ func (p *program) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	fmt.Fprintf(p.stdout, "\nThe results are in %s\n", p.store().Dir)
-	if figures == nil {
-		p.next("list") // of what is there
-	} else {
+	if figures != nil {
 		p.next("plot "+strings.Join(figures, " "), "table")
 	}
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ func (p *program) oneName(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(args) != 1:
-		return errors.New("say which experiment, one; arguments for sbatch or kubectl come after --")
+		return fmt.Errorf("say which experiment, one: %s", cmd.Use)
 	case len(p.experiments(args...)) > 1:
 		return fmt.Errorf("%s is several experiments, say which one: %s list %[1]s names them", args[0], self)
 	}
