@@ -27,7 +27,7 @@ import (
 // The area is cut off at 0, below which no regret lies, and a line that ends above five times the
 // median of all ends would flatten the others: it leaves the figure, and the key says where it ends.
 func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
-	return curves(results, Axes{X: "step", Y: "cumulative regret", cut: true}, opt, noRegret, regret)
+	return curves(results, Axes{X: "step", Y: "cumulative regret", cut: true}, opt, regret)
 }
 
 // RegretLogLog draws the regret on logarithmic axes, on which growth as a power of the step is a
@@ -37,7 +37,7 @@ func Regret(results []*sim.Result, opt Options) (*plot.Plot, error) {
 // checkpoint at which the median is above 0; a result without one has no line, and the key says so.
 // Otherwise it is as Regret; Options.Interval changes nothing.
 func RegretLogLog(results []*sim.Result, opt Options) (*plot.Plot, error) {
-	return curves(results, Axes{X: "step", Y: "cumulative regret", LogX: true, LogY: true}, opt, noRegret, regret)
+	return curves(results, Axes{X: "step", Y: "cumulative regret", LogX: true, LogY: true}, opt, regret)
 }
 
 // Difference draws the regret of the results less that of the named one, run by run, for lines that
@@ -50,15 +50,13 @@ func Difference(results []*sim.Result, name string, opt Options) (*plot.Plot, er
 	}
 	opt.Interval, opt.References = true, nil
 	axes := Axes{X: "step", Y: "regret less that of " + name}
-	return curves(results, axes, opt, noRegret, func(r *sim.Result) (steps []int, runs [][]float64) {
+	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64) {
 		for run, values := range r.Regret {
 			runs = append(runs, sim.Differences(values, results[at].Regret[run], 1))
 		}
 		return r.Checkpoints, runs
 	})
 }
-
-const noRegret = "has no regret: its environment is no Oracle"
 
 func regret(r *sim.Result) (steps []int, runs [][]float64) { return r.Checkpoints, r.Regret }
 
@@ -68,11 +66,11 @@ func regret(r *sim.Result) (steps []int, runs [][]float64) { return r.Checkpoint
 // Options.References are level lines. The errors are those of Regret.
 func AverageReward(results []*sim.Result, episode int, opt Options) (*plot.Plot, error) {
 	episode = max(episode, 1)
+	if len(results) > 0 && results[0].Steps < episode {
+		return nil, fmt.Errorf("figure: %q has %d steps, fewer than an episode of %d", results[0].Entry, results[0].Steps, episode)
+	}
 	axes := Axes{X: fmt.Sprintf("step, in episodes of %s", number(float64(episode), 1)), Y: "reward a step"}
-	return curves(results, axes, opt, fmt.Sprintf("has fewer steps than an episode of %d", episode), func(r *sim.Result) (steps []int, runs [][]float64) {
-		if r.Steps < episode {
-			return nil, nil
-		}
+	return curves(results, axes, opt, func(r *sim.Result) (steps []int, runs [][]float64) {
 		runs = make([][]float64, r.Runs)
 		before, last := make([]float64, r.Runs), 0
 		for k, step := range r.Checkpoints {
@@ -118,9 +116,8 @@ func (o Options) middle(median bool, runs int) (name string, at func(values []fl
 	}
 }
 
-// curves draws results by what of returns for each: values [run][point] at steps, or no runs where
-// the result lacks what is to be drawn.
-func curves(results []*sim.Result, axes Axes, opt Options, lack string, of func(*sim.Result) (steps []int, runs [][]float64)) (*plot.Plot, error) {
+// curves draws results by what of returns for each: values [run][point] at steps, none without regret.
+func curves(results []*sim.Result, axes Axes, opt Options, of func(*sim.Result) (steps []int, runs [][]float64)) (*plot.Plot, error) {
 	if len(results) == 0 {
 		return nil, errors.New("figure: no results to draw")
 	}
@@ -142,7 +139,7 @@ func curves(results []*sim.Result, axes Axes, opt Options, lack string, of func(
 	for i, r := range results {
 		steps, runs := of(r)
 		if runs == nil {
-			return nil, fmt.Errorf("figure: %q of %q %s", r.Entry, r.Experiment, lack)
+			return nil, fmt.Errorf("figure: %q of %q has no regret: its environment is no Oracle", r.Entry, r.Experiment)
 		}
 		line := Series{Name: r.Entry, Reference: opt.reference(r.Entry)}
 		values := make([]float64, len(runs))

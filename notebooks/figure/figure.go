@@ -154,14 +154,7 @@ func (c pdf) SetColor(clr color.Color) {
 	if clr == nil {
 		clr = ink
 	}
-	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(clr).(color.NRGBA)))
-}
-
-// straight is a colour whose RGBA is not multiplied by alpha.
-type straight color.NRGBA
-
-func (s straight) RGBA() (r, g, b, a uint32) {
-	return uint32(s.R) * 0x101, uint32(s.G) * 0x101, uint32(s.B) * 0x101, uint32(s.A) * 0x101
+	c.Canvas.SetColor(color.RGBA(color.NRGBAModel.Convert(clr).(color.NRGBA))) // RGBA multiplies nothing by alpha
 }
 
 // Save writes a plot to a file in the format of its extension, .png, .svg or
