@@ -159,17 +159,15 @@ func beside(a, b evidence, entry string) evidence {
 // largerLead is the claim that PGCR's lead over the best of the others is larger
 // in experiment a than in b at the end.
 func largerLead(a, b evidence) Part {
-	others := map[string]*sim.Result{}
+	leads := map[string][]float64{}
 	for _, e := range []evidence{a, b} {
 		found, missing := e.find("PGCR", e.best(lastTenth))
 		if missing != nil {
 			return *missing
 		}
-		others[e.declared.Name] = found[1]
+		leads[e.declared.Name] = sim.Differences(lastTenth.earned(found[0]), lastTenth.earned(found[1]), 1)
 	}
-	lead := func(r *sim.Result) []float64 {
-		return sim.Differences(lastTenth.earned(r), lastTenth.earned(others[r.Entry]), 1)
-	}
+	lead := func(r *sim.Result) []float64 { return leads[r.Entry] }
 	return beside(a, b, "PGCR").compare(a.declared.Name, b.declared.Name, lead, func(x, y []float64) Part {
 		d := Paired95(x, y, 1)
 		return Part{fmt.Sprintf("PGCR's lead over the best other, %s: %s in %s, %s in %s; difference: %v",

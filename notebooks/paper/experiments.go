@@ -129,35 +129,29 @@ func GreedStudies() sim.Experiment {
 // synthetic data. [WithData] gives it other data. Networks learn after every tenth
 // step: a batch of 256 then still learns from each step 25 times.
 func MusicStateless() sim.Experiment {
-	return sim.Experiment{
-		Name: "music-stateless", Problem: kkbox.MusicStateless{}, Runs: 5, Steps: 5_000_000, Seed: 2019,
-		Entries: musicEntries([]int{60, 20}),
-	}
+	return music("music-stateless", kkbox.MusicStateless{}, []int{60, 20})
 }
 
 // MusicState is figure 2b: the music recommender with states and transitions.
 // Users and songs on offer are those of MusicStateless. Those with gamma 0.9 learn
 // discounted returns (22); the others learn rewards.
 func MusicState() sim.Experiment {
-	hidden := []int{90, 20}
-	entries := musicEntries(hidden)
-	pg := entries[0].Algorithm.(pgcr.Config)
+	e := music("music-state", kkbox.MusicState{}, []int{90, 20})
+	pg := e.Entries[0].Algorithm.(pgcr.Config)
 	pg.Resamples = 0 // one set: with states, N sets are made of N times the contexts, which takes N times as long
 	discounted := pg
 	discounted.Discount = 0.9
 	fast := discounted
 	fast.ActorRate = 0.00029 // a tenth of the critic's
-	entries[0].Algorithm = pg
-	return sim.Experiment{
-		Name: "music-state", Problem: kkbox.MusicState{}, Runs: 5, Steps: 5_000_000, Seed: 2019,
-		Entries: slices.Insert(entries, 3, sim.Entry{Name: "PGCR, gamma 0.9", Algorithm: discounted},
-			sim.Entry{Name: "PGCR, gamma 0.9, fast critic", Algorithm: fast}),
-	}
+	e.Entries[0].Algorithm = pg
+	e.Entries = slices.Insert(e.Entries, 3, sim.Entry{Name: "PGCR, gamma 0.9", Algorithm: discounted},
+		sim.Entry{Name: "PGCR, gamma 0.9, fast critic", Algorithm: fast})
+	return e
 }
 
-// musicEntries are the algorithms of both, with networks of these hidden layers.
-func musicEntries(hidden []int) []sim.Entry {
-	return []sim.Entry{
+// music is what both have in common, with networks of these hidden layers.
+func music(name string, problem envs.Problem, hidden []int) sim.Experiment {
+	return sim.Experiment{Name: name, Problem: problem, Runs: 5, Steps: 5_000_000, Seed: 2019, Entries: []sim.Entry{
 		{Name: "PGCR", Algorithm: pgcr.Config{Hidden: hidden, ActorRate: 0.00146, CriticRate: 0.0029, InitScale: 1, BatchSize: 256, Resamples: 4, UpdateEvery: 10, UpdatesPerStep: 1, WeightedCritic: true, Greed: pgcr.Greed{Rate: 0.001}}},
 		{Name: "PGCR, untuned", Algorithm: pgcr.Config{Hidden: hidden, ActorRate: 0.01, CriticRate: 0.01, InitScale: 1, BatchSize: 256, UpdateEvery: 10, UpdatesPerStep: 1, WeightedCritic: true}},
 		{Name: "PGCR, ours", Algorithm: pgcr.Config{Hidden: hidden, ActorRate: 0.000207, CriticRate: 0.0000753, Decay: 0.0001, InitScale: 0.186, BatchSize: 256, UpdateEvery: 10, UpdatesPerStep: 4, Dropout: 0.33}},
@@ -170,5 +164,5 @@ func musicEntries(hidden []int) []sim.Entry {
 		{Name: "random", Algorithm: baselines.Random{}},
 		{Name: "true probabilities", Algorithm: kkbox.ProbabilityOracle{}},
 		{Name: "label oracle", Algorithm: kkbox.LabelOracle{}},
-	}
+	}}
 }

@@ -164,13 +164,13 @@ func (d draws) algorithm(name string, problem envs.Problem, n network) (a envs.A
 	}
 	values := neural.Settings{Hidden: form.Hidden, BatchSize: form.BatchSize, UpdateEvery: form.UpdateEvery,
 		Rate: n.criticRate, Decay: n.decay, InitScale: n.initScale, UpdatesPerStep: n.updates}
-	standardised := n.standardised
 	// Linear and logistic models have the width of their exploration, from least on, a ridge, and
 	// the other intercept or not.
-	linear := func(least float64) (width, ridge float64, other bool) {
+	var width, ridge float64
+	var other bool
+	if least, linear := map[string]float64{"Lin-UCB": 0.003, "GLM-UCB": 0.003, "Thompson": 0.001}[name]; linear {
 		width, ridge, other = d.between(least, 3), d.between(1, 1e4), d.oneOf(0, 1) == 1
-		standardised = d.oneOf(0, 0, 0, 1) == 1
-		return width, ridge, other
+		n.standardised = d.oneOf(0, 0, 0, 1) == 1
 	}
 	switch name {
 	case "PGCR":
@@ -184,19 +184,16 @@ func (d draws) algorithm(name string, problem envs.Problem, n network) (a envs.A
 	case "greedy":
 		a = neural.Greedy{Settings: values}
 	case "Lin-UCB":
-		alpha, ridge, yes := linear(0.003)
-		a = baselines.LinUCB{Alpha: alpha, Ridge: ridge, Intercept: yes}
+		a = baselines.LinUCB{Alpha: width, Ridge: ridge, Intercept: other}
 	case "GLM-UCB":
-		alpha, ridge, no := linear(0.003)
-		a = baselines.GLMUCB{Alpha: alpha, Ridge: ridge, NoIntercept: no}
+		a = baselines.GLMUCB{Alpha: width, Ridge: ridge, NoIntercept: other}
 	case "Thompson":
-		scale, ridge, other := linear(0.001)
-		a = baselines.LogisticThompson{Scale: scale, Ridge: ridge, NoIntercept: other}
+		a = baselines.LogisticThompson{Scale: width, Ridge: ridge, NoIntercept: other}
 		if gaussian(problem) {
-			a = baselines.LinearThompson{Scale: scale, Ridge: ridge, Intercept: other}
+			a = baselines.LinearThompson{Scale: width, Ridge: ridge, Intercept: other}
 		}
 	}
-	if standardised {
+	if n.standardised {
 		return baselines.Standardised{Algorithm: a}
 	}
 	return a
