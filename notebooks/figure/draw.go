@@ -116,7 +116,7 @@ func (o Options) middle(median bool, runs int) (name string, at func(values []fl
 	}
 }
 
-// curves draws results by what of returns for each: values [run][point] at steps, none without regret.
+// curves draws results by what of returns for each: values [run][point] at steps; nil: there is no regret.
 func curves(results []*sim.Result, axes Axes, opt Options, of func(*sim.Result) (steps []int, runs [][]float64)) (*plot.Plot, error) {
 	if len(results) == 0 {
 		return nil, errors.New("figure: no results to draw")

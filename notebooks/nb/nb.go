@@ -14,7 +14,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -22,6 +21,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/contextrec/contextrec/notebooks/figure"
+	"github.com/contextrec/contextrec/notebooks/paper"
 )
 
 // Show shows a plot of 6.4 x 4 inches. The text alt says what is to be seen, to
@@ -63,8 +63,7 @@ func HTML(source, plain string) {
 // Table shows a table of texts, in columns aligned with spaces where there is no HTML. A cell may
 // have several lines. It panics when a row has another length than the header.
 func Table(header []string, rows [][]string) {
-	var rich, plain strings.Builder
-	w := tabwriter.NewWriter(&plain, 0, 0, 2, ' ', 0)
+	var rich strings.Builder
 	line := func(tag string, cells []string) {
 		rich.WriteString("<tr>")
 		for _, cell := range cells {
@@ -72,7 +71,6 @@ func Table(header []string, rows [][]string) {
 			fmt.Fprintf(&rich, `<%s style="text-align:left">%s</%[1]s>`, tag, text)
 		}
 		rich.WriteString("</tr>\n")
-		fmt.Fprintln(w, strings.ReplaceAll(strings.Join(cells, "\t"), "\n", "; "))
 	}
 	rich.WriteString("<table>\n<thead>\n")
 	line("th", header)
@@ -84,8 +82,7 @@ func Table(header []string, rows [][]string) {
 		line("td", row)
 	}
 	rich.WriteString("</tbody>\n</table>")
-	w.Flush()
-	HTML(rich.String(), strings.TrimRight(plain.String(), "\n"))
+	HTML(rich.String(), strings.TrimRight(Must(paper.TableText("text", header, rows)), "\n"))
 }
 
 // Must returns v, or fails the cell where err is not nil, as Check does.

@@ -79,10 +79,8 @@ func Submit(e sim.Experiment, job submit.Job) []*sim.Result {
 	var results []*sim.Result
 	for _, n := range e.Entries {
 		r, err := Store().Load(e, n)
-		if err == nil {
-			results = append(results, r)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			Check(err)
+		if !errors.Is(err, fs.ErrNotExist) {
+			results = append(results, Must(r, err))
 		}
 	}
 	return results

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -135,14 +136,20 @@ func (c Claim) about() string {
 	return strings.TrimSuffix(c.Source+"; "+c.Setting, "; ")
 }
 
-// TableText is a table in a format: "markdown", which is GitHub's, "latex" or
-// "csv". Where LaTeX's columns are paragraphs it wants the package longtable.
+// TableText is a table in a format: "text", whose columns are aligned with spaces, "markdown", which is
+// GitHub's, "latex" or "csv". Where LaTeX's columns are paragraphs it wants the package longtable.
 func TableText(format string, header []string, rows [][]string) (string, error) {
 	var b strings.Builder
 	line := func(escape *strings.Replacer, begin string, cells []string, end string) {
 		b.WriteString(begin + escape.Replace(strings.Join(cells, "\t")) + end)
 	}
 	switch format {
+	case "text":
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, row := range append([][]string{header}, rows...) {
+			fmt.Fprintln(w, strings.ReplaceAll(strings.Join(row, "\t"), "\n", "; "))
+		}
+		w.Flush()
 	case "csv":
 		c := csv.NewWriter(&b)
 		c.WriteAll(append([][]string{header}, rows...)) // to memory
@@ -171,7 +178,7 @@ func TableText(format string, header []string, rows [][]string) (string, error) 
 		}
 		fmt.Fprintf(&b, "\\hline\n\\end{%s}\n", environment)
 	default:
-		return "", fmt.Errorf("paper: a table in format %q, want markdown, latex or csv", format)
+		return "", fmt.Errorf("paper: a table in format %q, want text, markdown, latex or csv", format)
 	}
 	return b.String(), nil
 }

@@ -40,7 +40,8 @@ func Tuning(e sim.Experiment) sim.Experiment {
 func triesOn(problem envs.Problem, decay float64) (entries []sim.Entry) {
 	var networks []network
 	for d := (draws{envs.NewRand(tuneSeed, "networks")}); len(networks) < tries; {
-		networks = append(networks, d.network(decay))
+		networks = append(networks, network{decay, d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1),
+			int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1})
 	}
 	for _, name := range []string{"PGCR", "PGCR, ours", "vanilla PG", "epsilon-greedy", "greedy", "Lin-UCB", "GLM-UCB", "Thompson"} {
 		if gaussian(problem) && name == "GLM-UCB" {
@@ -139,10 +140,6 @@ type network struct {
 	decay, actorRate, criticRate, initScale float64
 	updates                                 int
 	weighted, standardised                  bool
-}
-
-func (d draws) network(decay float64) network {
-	return network{decay, d.between(5e-5, 0.05), d.between(5e-5, 0.05), d.between(0.03, 1), int(d.oneOf(1, 2, 4)), d.oneOf(0, 1) == 1, d.oneOf(0, 0, 0, 1) == 1}
 }
 
 // algorithm is a try of an algorithm on a problem: all that decides, and the same ranges for the

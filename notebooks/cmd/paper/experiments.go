@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot"
@@ -121,15 +120,10 @@ func (p *program) list(_ *cobra.Command, names []string) (err error) {
 
 // print prints a table that has rows.
 func (p *program) print(header []string, rows [][]string) {
-	if rows == nil {
-		return
+	if rows != nil {
+		text, _ := paper.TableText("text", header, rows) // the format is known
+		fmt.Fprint(p.stdout, text)
 	}
-	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(header, "\t"))
-	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	w.Flush()
 }
 
 func (p *program) run(cmd *cobra.Command, args []string) error {
@@ -284,9 +278,8 @@ func (p *program) plot(_ *cobra.Command, names []string) (err error) {
 // save returns what writes a picture into the folder of figures and prints its path.
 func (p *program) save(name string) func(*plot.Plot, error) error {
 	return func(picture *plot.Plot, err error) error {
-		path := filepath.Join(p.out, "figures", name+"."+p.figures)
+		path, width := filepath.Join(p.out, "figures", name+"."+p.figures), vg.Length(p.width)*vg.Inch
 		if err == nil {
-			width := vg.Length(p.width) * vg.Inch
 			err = figure.Save(picture, path, width, width*figure.Height/figure.Width)
 		}
 		if err == nil {
