@@ -375,7 +375,5 @@ func addErrorBars(p *plot.Plot, s Series, axes Axes, c color.Color) {
 			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{-low, high})
 		}
 	}
-	if bars.XYs != nil {
-		p.Add(bars)
-	}
+	p.Add(bars)
 }

@@ -77,7 +77,7 @@ func conclude(parts []Part) Verdict {
 		return NotReproduced
 	case has(NotRun) && judged:
 		return partlyRun
-	case has(NotRun) || !judged:
+	case !judged:
 		return NotRun
 	case has(Undecided):
 		return Undecided

@@ -176,7 +176,7 @@ func (p *program) check(cmd *cobra.Command, _ []string) (err error) {
 		return fmt.Errorf("-device is %q, want auto, on or off", p.device)
 	}
 	if p.shard != "" {
-		if n, err := fmt.Sscanf(p.shard+" ", "%d/%d ", &p.part, &p.parts); n != 2 || err != nil || p.part < 1 || p.part > p.parts {
+		if _, err := fmt.Sscanf(p.shard+" ", "%d/%d ", &p.part, &p.parts); err != nil || p.part < 1 || p.part > p.parts {
 			return fmt.Errorf("-shard is %q, want i/n with i from 1 to n", p.shard)
 		}
 	}
