@@ -93,6 +93,13 @@ func TestLinearClaim(t *testing.T) {
 	if on := paper.ClaimsOn(short); len(on) != 1 || on[0].Row != 1 || on[0].Verdict != paper.TooShort {
 		t.Errorf("by itself: %+v", on)
 	}
+	// A reader's problem under that name may have no Oracle.
+	for _, r := range short {
+		r.Regret = nil
+	}
+	if on := paper.ClaimsOn(short); on != nil {
+		t.Errorf("without regret: %+v", on)
+	}
 }
 
 // The runs differ by 200 from each other, but PGCR is 8 to 12 better in each. A

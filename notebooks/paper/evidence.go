@@ -47,7 +47,11 @@ func (e evidence) compare(a, b string, of func(*sim.Result) []float64, judge fun
 	if missing != nil {
 		return *missing
 	}
-	return judge(of(found[0]), of(found[1]))
+	x, y := of(found[0]), of(found[1])
+	if x == nil || y == nil {
+		return Part{fmt.Sprintf("%s: no regret of %s or %s", e.declared.Name, a, b), NotRun}
+	}
+	return judge(x, y)
 }
 
 // lower is the claim that a's final regret is below factor times b's.
