@@ -18,8 +18,9 @@ type Unsupported string
 func (u Unsupported) Error() string { return "no loop on the device: " + string(u) }
 
 // Play plays pgcr.Config or an algorithm of neural in a problem for some steps, one run a seed, in
-// chunks of one call of the device each. rec is called after each step, as that of package sim, with a transition whose contexts
-// are left out. The backend is that of pgcr.OpenBackend("") and has to be XLA.
+// chunks of one call of the device each. rec is called after each step, as that of package sim, with a
+// transition whose contexts are left out. The backend is that of pgcr.OpenBackend(""), whatever the
+// algorithm's is, and has to be XLA.
 //
 // Where anything stands against that, the error is an Unsupported, and nothing was recorded. Other
 // errors are those of sim.Play. It stops before the next chunk when ctx is cancelled.
@@ -83,7 +84,7 @@ func newPlayer(a envs.Algorithm, spec envs.Spec, seeds []uint64) (player, error)
 
 const (
 	mostCandidates = 100      // of each of which an environment tells the rewards
-	mostHistory    = 1 << 30  // bytes of all runs; there are two of it when a chunk is added
+	mostHistory    = 1 << 30  // bytes of all runs; where host and device share no memory, it is sent with each chunk
 	mostInputs     = 64 << 20 // bytes of a chunk
 	mostChunk      = 500      // steps, after which progress is shown and an interrupt is seen
 	mostEvery      = 50       // steps between updates, each of which is compiled

@@ -35,16 +35,14 @@ type player interface {
 // program is the loop, and all that stays on the device from one chunk to the next.
 type program struct {
 	*world
-	backend compute.Backend
-
-	loop, grow *Exec
-	state      []*tensors.Tensor // of each network the weights, then both moments; the actions
-	offers     []*tensors.Tensor // what the world draws, of all steps
-	items      []*tensors.Tensor // the table, where there is one
+	loop   *Exec
+	state  []*tensors.Tensor // of each network the weights, then both moments; the actions
+	offers []*tensors.Tensor // what the world draws, of all steps
+	items  []*tensors.Tensor // the table, where there is one
 }
 
 func newProgram(backend compute.Backend, w *world) *program {
-	prog := &program{world: w, backend: backend}
+	prog := &program{world: w}
 	for _, in := range w.drawn {
 		prog.offers = append(prog.offers, tensors.FromShape(in.shape(w.steps)))
 	}
@@ -55,20 +53,8 @@ func newProgram(backend compute.Backend, w *world) *program {
 		prog.state = append(prog.state, network.Tensors...)
 	}
 	prog.state = append(prog.state, tensors.FromShape(shapes.Make(dtypes.Int32, w.steps*w.runs)))
-	prog.loop, prog.grow = MustNewExec(backend, prog.build), MustNewExec(backend, appended)
+	prog.loop = MustNewExec(backend, prog.build)
 	return prog
-}
-
-// appended is the graph that writes what was drawn in a chunk into that of all steps. Its inputs are
-// all, the chunk's, and the step where it begins.
-func appended(in []*Node) (all []*Node) {
-	n := len(in) / 2
-	for i, x := range in[:n] {
-		begin := slices.Repeat([]*Node{ZerosLike(in[2*n])}, x.Rank())
-		begin[0] = in[2*n]
-		all = append(all, DynamicUpdateSlice(x, in[n+i], begin))
-	}
-	return all
 }
 
 // build makes the graph of a chunk. Its inputs are the state, whose successor it returns, what the
@@ -160,14 +146,16 @@ func (p *program) play(done, n int) (actions []int32, err error) {
 			p.drawUpdate(k/p.every, u, done+k)
 		}
 	}
-	if err := p.extend(done); err != nil {
-		return nil, err
+	for i, in := range p.drawn {
+		if err := in.write(p.offers[i], done); err != nil {
+			return nil, err
+		}
 	}
 	fresh := []*tensors.Tensor{tensors.FromScalar(int32(0)), tensors.FromScalar(int32(n / p.every)), tensors.FromScalar(int32(done))}
 	for _, in := range p.inputs {
 		fresh = append(fresh, in.tensor())
 	}
-	if p.state, err = call(p.loop, p.state, slices.Concat(p.offers, p.items), fresh); err != nil {
+	if err := p.call(fresh); err != nil {
 		return nil, err
 	}
 	if actions, err = tensors.CopyFlatData[int32](p.state[len(p.state)-1]); err != nil {
@@ -177,43 +165,26 @@ func (p *program) play(done, n int) (actions []int32, err error) {
 	return actions, cmp.Or(p.finite(done+n), p.verify(n, actions))
 }
 
-// extend adds what was drawn in a chunk to that of all steps: where host and device share memory in
-// place, else by a program of the device, which copies all.
-func (p *program) extend(done int) (err error) {
-	var chunk []*tensors.Tensor
-	for i, in := range p.drawn {
-		if p.backend.HasSharedBuffers() {
-			err = errors.Join(err, in.write(p.offers[i], done))
-		} else {
-			chunk = append(chunk, in.tensor())
-		}
+// call runs the loop, and frees the state, whose successor takes its place, and what is fresh.
+func (p *program) call(fresh []*tensors.Tensor) error {
+	var args []any
+	for _, t := range slices.Concat(p.state, p.offers, p.items, fresh) {
+		args = append(args, t)
 	}
-	if chunk != nil {
-		p.offers, err = call(p.grow, p.offers, nil, append(chunk, tensors.FromScalar(int32(done))))
+	results, err := p.loop.Call(args...)
+	for _, t := range slices.Concat(p.state, fresh) {
+		err = errors.Join(err, t.FinalizeAll())
 	}
+	p.state = results
 	return err
 }
 
-// call runs a graph, and frees its arguments but for those that are kept.
-func call(exec *Exec, used, kept, fresh []*tensors.Tensor) ([]*tensors.Tensor, error) {
-	var args []any
-	for _, t := range slices.Concat(used, kept, fresh) {
-		args = append(args, t)
-	}
-	results, err := exec.Call(args...)
-	for _, t := range slices.Concat(used, fresh) {
-		err = errors.Join(err, t.FinalizeAll())
-	}
-	return results, err
-}
-
-// free frees the programs and what is on the device, which may be gigabytes.
+// free frees the program and what is on the device, which may be gigabytes.
 func (p *program) free() {
 	for _, t := range append(p.state, p.offers...) {
 		t.FinalizeAll() // an error is one of a chunk that has failed
 	}
 	p.loop.Finalize()
-	p.grow.Finalize()
 }
 
 // finite returns an envs.RunError when a weight is not finite. It stays so, so that looking once a
