@@ -181,7 +181,7 @@ func (p *program) call(fresh []*tensors.Tensor) error {
 
 // free frees the program and what is on the device, which may be gigabytes.
 func (p *program) free() {
-	for _, t := range append(p.state, p.offers...) {
+	for _, t := range slices.Concat(p.state, p.offers, p.items) {
 		t.FinalizeAll() // an error is one of a chunk that has failed
 	}
 	p.loop.Finalize()
