@@ -10,8 +10,8 @@ import (
 
 // world draws what happens in a chunk of steps. It has M environments of the same seeds, and always
 // chooses the i-th candidate in the i-th, which so tells that candidate's reward. That is right where
-// nothing but a state depends on earlier choices, which is seen in one more environment, where the decisions of
-// the loop are made once more.
+// nothing but a state depends on earlier choices, which is seen in one more environment, where the
+// decisions of the loop are made once more.
 type world struct {
 	player
 	*learner
@@ -29,7 +29,7 @@ type world struct {
 	item     *input[int32]   // [R, M], a row of the table
 	past     *input[int32]   // [R, V]: the last V steps of the session, the latest first, or -1; nil without states
 	drawn    []array         // reward, features or item, and past
-	regret   *input[float64] // [R, M]
+	expected *input[float64] // [R, M], the expected rewards
 
 	last []map[int32][]int32 // of each run, by session: what past has at its next step
 }
@@ -51,7 +51,7 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 	if w.played, err = problem.New(seeds); err != nil {
 		return nil, err
 	}
-	w.reward, w.regret = newInput[float32](runs, m), newInput[float64](runs, m)
+	w.reward, w.expected = newInput[float32](runs, m), newInput[float64](runs, m)
 	w.features, w.item = newInput[float32](runs, m, dim), newInput[int32](runs, m)
 	w.drawn = []array{w.reward, w.features}
 	obs := w.played.Observe()
@@ -92,7 +92,7 @@ func newWorld(problem envs.Problem, seeds []uint64, p player, steps int) (*world
 	for _, in := range w.inputs {
 		in.allocate(blocks)
 	}
-	for _, in := range append(w.drawn, w.regret) {
+	for _, in := range append(w.drawn, w.expected) {
 		in.allocate(w.chunk)
 	}
 	for range m {
@@ -132,15 +132,9 @@ func (w *world) offer(k, t int) (tr envs.Transition, err error) {
 		last[session] = append([]int32{int32(t*w.runs + r)}, past[:len(past)-1]...)
 	}
 	if w.oracle != nil {
-		w.oracle.ExpectedRewards(w.regret.at(k))
-		for r := range w.runs {
-			set := part(w.regret.at(k), r, w.runs)
-			best := slices.Max(set)
-			for i := range set {
-				set[i] = best - set[i]
-			}
-		}
+		w.oracle.ExpectedRewards(w.expected.at(k))
 	}
+	tr = envs.Transition{Observation: obs, Actions: make([]int, w.runs)}
 	for i, env := range w.copies {
 		out, err := env.Step(slices.Repeat([]int{i}, w.runs))
 		if err != nil {
@@ -152,15 +146,13 @@ func (w *world) offer(k, t int) (tr envs.Transition, err error) {
 			}
 			part(w.reward.at(k), r, w.runs)[i] = reward
 		}
-		if i == 0 {
-			tr = envs.Transition{Observation: obs, Actions: make([]int, w.runs), Outcome: out}
-		}
+		tr.Outcome = out
 	}
 	return tr, nil
 }
 
-// verify makes the decisions of n steps of the chunk, [n, R], and returns an Unsupported where other contexts
-// or rewards come of them than were drawn.
+// verify makes the decisions of n steps of the chunk, [n, R], and returns an Unsupported where other
+// contexts or rewards come of them than were drawn.
 func (w *world) verify(n int, actions []int32) error {
 	for k := range n {
 		obs := w.played.Observe()
@@ -190,13 +182,12 @@ func (w *world) candidate(k, i int) []float32 {
 
 // outcome is what step k of the chunk came to by its actions, [n, R].
 func (w *world) outcome(k int, actions []int32) (tr envs.Transition, regret []float64) {
-	m := w.spec.Candidates
-	tr.Runs, tr.Candidates, tr.Dim = w.runs, m, w.spec.Dim
+	tr.Runs, tr.Candidates, tr.Dim = w.runs, w.spec.Candidates, w.spec.Dim
 	for r, action := range actions[k*w.runs:][:w.runs] {
-		at := r*m + int(action)
-		tr.Actions, tr.Reward = append(tr.Actions, int(action)), append(tr.Reward, w.reward.at(k)[at])
+		tr.Actions, tr.Reward = append(tr.Actions, int(action)), append(tr.Reward, part(w.reward.at(k), r, w.runs)[action])
 		if w.oracle != nil {
-			regret = append(regret, w.regret.at(k)[at])
+			expected := part(w.expected.at(k), r, w.runs)
+			regret = append(regret, slices.Max(expected)-expected[action])
 		}
 	}
 	return tr, regret
