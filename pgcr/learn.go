@@ -47,23 +47,19 @@ func (a *Agent) draw() []*tensors.Tensor {
 	if a.replay.shared() {
 		k = b * m
 	}
-	rows, places := make([]float32, k*d), make([][]int, runs)
+	rows, sets, absent := make([]float32, k*d), make([]int32, runs*n*b*m), slices.Repeat([]float32{Absent}, runs*n*b*m)
 	contexts := columns(runs, k, d, func(r int) []float32 {
-		offers, at := a.replay.Resample(r, steps[r], c.Resamples, rand.New(a.streams[r].Resample))
+		offers, places := a.replay.Resample(r, steps[r], c.Resamples, rand.New(a.streams[r].Resample))
 		for i, o := range offers {
 			a.replay.join(part(rows, i, k), r, o)
 		}
-		places[r] = at
-		return rows // what is beyond the offers, of another run perhaps, stands in no set
-	})
-	sets, absent := make([]int32, runs*n*b*m), slices.Repeat([]float32{Absent}, runs*n*b*m)
-	for r, at := range places {
-		for place, i := range at {
+		for place, i := range places {
 			if i >= 0 {
 				part(sets, r, runs)[place], part(absent, r, runs)[place] = int32(r*k+i), 0
 			}
 		}
-	}
+		return rows // what is beyond the offers, of another run perhaps, stands in no set
+	})
 	mask := a.drawMasks(func(s Streams) *rand.PCG { return s.BatchMask })
 	return append([]*tensors.Tensor{contexts, tensor(sets, runs, n, b*m), tensor(absent, runs, n, b, m), mask,
 		scalar(c.Greed.At(a.steps)), scalar(float64(a.updates))}, critic...)
