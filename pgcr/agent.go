@@ -85,6 +85,7 @@ func (c Config) New(spec envs.Spec, seeds []uint64) (envs.Policy, error) {
 }
 
 // Start draws the initial weights of both networks, and makes the random streams, of one run a seed.
+// Defaults are not filled in.
 func (c Config) Start(spec envs.Spec, seeds []uint64) (actor, critic *Parameters, streams []Streams) {
 	actor = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden}, c.InitScale, seeds, "pgcr/actor")
 	critic = NewParameters(Network{Dim: spec.Dim, Hidden: c.Hidden, Bias: true}, c.InitScale, seeds, "pgcr/critic")

@@ -78,8 +78,8 @@ func (p *Parameters) Nodes(inputs []*graph.Node) (s State, rest []*graph.Node) {
 }
 
 // Evaluate runs a graph that takes the weights, the candidates of a step as Columns, 0 beyond the
-// size of a set, and further inputs. It returns the result, [R, K, M]. Where that is not
-// finite the error is an envs.RunError, which says what the history knows of the cause.
+// size of a set, and further inputs. It returns the result, [R, K, M]. Where that is not finite the
+// error is an envs.RunError with the number of updates and what the history knows of the cause.
 func (p *Parameters) Evaluate(exec *graph.Exec, obs envs.Observation, history *Replay, updates int64,
 	more ...*tensors.Tensor) ([]float32, error) {
 	m, d := obs.Candidates, obs.Dim

@@ -74,8 +74,8 @@ func NewReplay(spec envs.Spec, runs, capacity int, gamma float64) *Replay {
 	return &Replay{spec: spec, capacity: cmp.Or(capacity, math.MaxInt), gamma: float32(gamma), Runs: slices.Repeat([]history{empty}, runs)}
 }
 
-// Add appends one step of all runs. It is an error when a number is not finite, when the history is
-// one of other codes or of none, or when only one of both has sessions.
+// Add appends one step of all runs, which the caller has checked. It is an error when the history is one
+// of other codes or of none, or when only one of both has sessions.
 func (rp *Replay) Add(tr envs.Transition) error {
 	if err := rp.accept(tr); err != nil {
 		return err

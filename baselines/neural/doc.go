@@ -8,9 +8,8 @@
 //
 // The first two learn a value network f(c) of the form of PGCR's critic by least squares (17) over
 // the chosen contexts: for each update of Adam B of them are drawn from the history, uniformly and
-// with replacement. Where a problem has sessions and Discount is above 0, the
-// target is that of Sarsa (22) in place of the reward. Their live policy is *Policy, that of
-// VanillaPG is *pgcr.Agent.
+// with replacement. Where a problem has sessions and Discount is above 0, the target is that of
+// Sarsa (22) in place of the reward. Their live policy is *Policy, that of VanillaPG is *pgcr.Agent.
 //
 // One live policy serves R independent runs, each with its networks, history and random streams: on
 // the Go backend run r depends on seeds[r] alone, bit for bit. Policies are not safe for concurrent

@@ -90,8 +90,8 @@ func of[T int32 | float32 | float64](l *learner, in *input[T], k, u, r int) []T 
 	return part(in.at(k), u*l.runs+r, l.updates*l.runs)
 }
 
-// drawSteps draws the steps that update u of block k learns from, and returns them: nil where run r has
-// none yet.
+// drawSteps draws the steps of run r that update u of block k learns from, and returns them: nil where
+// it has none yet.
 func (l *learner) drawSteps(k, u, r int) []int {
 	drawn, nexts := of(l, l.steps, k, u, r), of(l, l.next, k, u, r)
 	ready, discounts := of(l, l.ready, k, u, r), of(l, l.discount, k, u, r)

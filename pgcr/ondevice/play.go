@@ -65,7 +65,7 @@ func Play(ctx context.Context, problem envs.Problem, problemSeeds []uint64, a en
 
 // newPlayer makes the live algorithm of one run a seed.
 func newPlayer(a envs.Algorithm, spec envs.Spec, seeds []uint64) (player, error) {
-	if _, err := a.New(spec, seeds[:min(len(seeds), 1)]); err != nil {
+	if _, err := a.New(spec, seeds[:min(len(seeds), 1)]); err != nil { // it checks the settings
 		return nil, err
 	}
 	settings, err := json.Marshal(a) // with the defaults filled in
