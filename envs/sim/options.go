@@ -55,7 +55,7 @@ type Status struct {
 	Served     int64         // run-steps of Done that came from the store
 	Regret     float64       // mean cumulated regret so far of the runs that advanced last; NaN without an Oracle
 	Reward     float64       // their mean reward a step so far
-	Stale      []string      // names of entries with stored results of other code; all entries are played again
+	Stale      []string      // entries with stored results of other code, for which all are played again, or with parts that came later
 	Warnings   []string      // of envs.Check, and that there are Stale ones; nil where nothing has to be played
 	Took       time.Duration // since Run began
 }

@@ -50,13 +50,16 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	s.check = problemCheck(running, e)
 	jobs := make([]*job, len(e.Entries))
 	parallel(workers, len(jobs), func(i int) { jobs[i] = newJob(running, s, i) })
-	for _, j := range jobs {
-		if j.stale {
-			s.status.Stale = append(s.status.Stale, j.entry.Name)
+	stale := func() (names []string) {
+		for _, j := range jobs {
+			if j.stale {
+				names = append(names, j.entry.Name)
+			}
 		}
+		return names
 	}
-	if stale := s.status.Stale; stale != nil {
-		s.status.Warnings = []string{"stored results of other code, so all are played again: " + strings.Join(stale, ", ")}
+	if s.status.Stale = stale(); s.status.Stale != nil {
+		s.status.Warnings = []string{"stored results of other code, so all are played again: " + strings.Join(s.status.Stale, ", ")}
 	}
 	var units []func()
 	var algorithms []envs.Algorithm
@@ -88,7 +91,7 @@ func (e Experiment) Run(ctx context.Context, store Store, opt Options) ([]*Resul
 	s.report(func(*Status) {})
 	parallel(workers, len(units), func(i int) { units[i]() })
 	s.shown = time.Time{}
-	s.report(func(*Status) {})
+	s.report(func(st *Status) { st.Stale = stale() }) // parts of other processes, too
 
 	var results []*Result
 	var errs []error

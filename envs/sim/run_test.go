@@ -256,6 +256,23 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// Parts of other code that another process leaves while the last runs are played make no result, and are
+// told.
+func TestStaleParts(t *testing.T) {
+	dir, left := t.TempDir(), false
+	changed := with(student{Rate: 0.1, Habit: 0.5, At: func(step int) {
+		if step == 250 && !left {
+			left = true
+			run(t, with(student{Rate: 0.1}), dir, sim.Options{Shard: 1, Shards: 2})
+		}
+	}})
+	var last sim.Status
+	have := run(t, changed, dir, sim.Options{Shard: 2, Shards: 2, Workers: 1, Progress: func(s sim.Status) { last = s }})
+	if len(have) != 0 || !slices.Equal(last.Stale, []string{"student"}) {
+		t.Errorf("%d results, status %+v", len(have), last)
+	}
+}
+
 // What another backend, or another Player, has played is compared over fewer steps, for rounding
 // parts it from what is played here.
 func TestStaleElsewhere(t *testing.T) {
