@@ -20,7 +20,7 @@
 // One candidate is the chosen one, with that propensity. Of a folder of the Open Bandit Dataset, the click
 // is the reward, and the user's features, the position, the affinity and the item are features. Of dsjson,
 // -_label_cost is the reward, numbers in c and its _multi are features by the names that lead to them,
-// text is a category, and 1/(1 - pdrop) the sampling weight. An item of a fixed catalogue is kept once. ReadFile says what memory a log takes.
+// text is a category, and 1/(1 - pdrop) the sampling weight. An item of a fixed catalogue is kept once.
 //
 // # What can be estimated
 //

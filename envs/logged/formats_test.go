@@ -52,6 +52,7 @@ func TestFormats(t *testing.T) {
 		{csv(table), logged.Format{Categories: []string{"colour"}, Hash: 2}, "[hash 0 hash 1] 2 [{1  [0 3 1 0] 1 1 0.5 4}] []"},
 		{csv(table), logged.Format{Categories: []string{"colour"}, Hash: -1}, "Format.Hash is -1, want 0 to 1048576"},
 		{obd(items, shown), logged.Format{Hash: 1 << 32}, "Format.Hash is 4294967296, want 0 to"},
+		{csv(table), logged.Format{Hash: 1 << 40}, "Format.Hash is 1099511627776, want 0 to"}, // at once
 		{csv(table), logged.Format{Categories: []string{"size"}}, `a.csv: there is no column "size" for this`},
 		{csv(table[:strings.Index(table, "4")] + "-4,0,blue\n"), byName, `a.csv: the last decision is left out: line 3, column "sampling_weight": "-4" is not a number from 1e-9 to 1e9`},
 		{csv(table + "2,1\n,,,\n\n , \n"), byName, "[the last decision is left out: line 4 has 2 columns"},

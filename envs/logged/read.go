@@ -273,7 +273,7 @@ func (t *table) finish(name string, err error) (*Log, error) {
 	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
 		t.log.warn("%d %s", t.counts[what], what)
 	}
-	if t.log.Features == nil { // in the order of their names
+	if t.log.Features == nil && err == nil { // in the order of their names
 		for k := range t.Hash {
 			t.log.Features = append(t.log.Features, fmt.Sprint("hash ", k))
 		}
