@@ -32,6 +32,7 @@ func (c problemChecks) shapes() {
 	must(0, spec.Validate(seeds(3)))
 	g := start(dice{}, c.p, seeds(3))
 	first := g.env.Observe()
+	must(0, first.Check(spec, 3))
 	for i := range problemSteps {
 		tr := g.decide()
 		must(i, tr.Check(spec, 3))

@@ -1,8 +1,10 @@
 package envtest_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/contextrec/contextrec/envs"
@@ -81,6 +83,8 @@ func (c *counter) Observe() envs.Observation {
 		if c.stepped%2 == 1 {
 			obs.Session = make([]int32, obs.Runs)
 		}
+	case "few contexts":
+		obs.Contexts = obs.Contexts[:30]
 	case "codes":
 		obs.Codes = &envs.Codes{Items: make([]int32, obs.Runs*obs.Candidates), Table: zeros{}}
 	case "an item twice in a session":
@@ -157,6 +161,9 @@ func TestFaultsOfProblems(t *testing.T) {
 		"no seeds":                   "wrong lengths",
 	} {
 		broken(t, fault, envtest.CheckProblem(shop{fault}), promise)
+	}
+	if got := fmt.Sprint(envtest.CheckProblem(shop{"few contexts"})[0].Err); !strings.Contains(got, "30 context values of an observation, want 36") {
+		t.Errorf("of a wrong shape it is said: %s", got)
 	}
 	for _, p := range []envs.Problem{envtest.Chain{}, envtest.Chain{Episodic: true}} {
 		envtest.TestProblem(t, p)
