@@ -139,6 +139,9 @@ func (p *standardised) Load(r io.Reader) error {
 	if err := envs.ReadState(r, p.declared, p.spec, len(p.runs), &s); err != nil {
 		return err
 	}
+	if err := p.Policy.(envs.Saver).Load(bytes.NewReader(s.Policy)); err != nil {
+		return err
+	}
 	p.runs = s.Runs
-	return p.Policy.(envs.Saver).Load(bytes.NewReader(s.Policy))
+	return nil
 }
