@@ -83,8 +83,8 @@ func (c *counter) Observe() envs.Observation {
 		if c.stepped%2 == 1 {
 			obs.Session = make([]int32, obs.Runs)
 		}
-	case "few contexts":
-		obs.Contexts = obs.Contexts[:30]
+	case "no contexts":
+		obs.Contexts = nil
 	case "codes":
 		obs.Codes = &envs.Codes{Items: make([]int32, obs.Runs*obs.Candidates), Table: zeros{}}
 	case "an item twice in a session":
@@ -162,7 +162,7 @@ func TestFaultsOfProblems(t *testing.T) {
 	} {
 		broken(t, fault, envtest.CheckProblem(shop{fault}), promise)
 	}
-	if got := fmt.Sprint(envtest.CheckProblem(shop{"few contexts"})[0].Err); !strings.Contains(got, "30 context values of an observation, want 36") {
+	if got := fmt.Sprint(envtest.CheckProblem(shop{"no contexts"})[0].Err); !strings.Contains(got, "0 context values of an observation, want 36") {
 		t.Errorf("of a wrong shape it is said: %s", got)
 	}
 	for _, p := range []envs.Problem{envtest.Chain{}, envtest.Chain{Episodic: true}} {
