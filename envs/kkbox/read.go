@@ -4,10 +4,14 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+const unreadable = "values cannot be read and are taken as missing"
 
 type reading struct {
 	data  *Dataset
@@ -20,24 +24,16 @@ func (r *reading) file(s *source, unpacker Unpacker, read func(t *table) error) 
 		return err
 	}
 	defer text.Close()
-	t := &table{text: bufio.NewReaderSize(text, 1<<16)}
+	t := &table{text: bufio.NewReaderSize(text, 1<<16), counts: map[string]int{}}
 	if err := read(t); err != nil {
 		return fmt.Errorf("line %d: %w", t.line, err)
 	}
-	note := func(n int, format string) {
-		if n > 0 {
-			r.data.Notes = append(r.data.Notes, s.path+": "+fmt.Sprintf(format, n))
-		}
-	}
 	// Rows of the data of the challenge, as public write-ups have them.
 	published := map[string]int{"train.csv": 7_377_418, "test.csv": 2_556_790, "songs.csv": 2_296_320, "song_extra_info.csv": 2_295_971}[s.name]
-	note(t.rows, fmt.Sprintf("%%d rows, where the data of the challenge has %d", published))
-	if t.cutOff {
-		note(t.line, "warning: the last record, line %d, is incomplete and left out")
+	r.data.Notes = append(r.data.Notes, fmt.Sprintf("%s: %d rows, where the data of the challenge has %d", s.path, t.rows, published))
+	for _, what := range slices.Sorted(maps.Keys(t.counts)) {
+		r.data.Notes = append(r.data.Notes, fmt.Sprintf("%s: warning: %d %s", s.path, t.counts[what], what))
 	}
-	note(t.empty, "warning: %d records without any value are left out")
-	note(t.ragged, "warning: %d records have another number of fields than the header")
-	note(t.unreadable, "warning: %d values cannot be read and are taken as missing")
 	return nil
 }
 
@@ -141,7 +137,7 @@ func (r *reading) extra(t *table) error {
 		if _, _, _, ok := parseISRC(v[2]); ok {
 			song.ISRC = v[2]
 		} else if v[2] != "" {
-			t.unreadable++
+			t.counts[unreadable]++
 		}
 		return nil
 	})
@@ -155,7 +151,7 @@ func (t *table) number(text string, least, most float64) int64 {
 		return int64(x)
 	}
 	if text != "" {
-		t.unreadable++
+		t.counts[unreadable]++
 	}
 	return 0
 }

@@ -17,11 +17,8 @@ type table struct {
 	line  int // number of the current line
 	width int // columns of the header
 
-	rows       int  // records that are used
-	empty      int  // records without any value
-	ragged     int  // records of another number of fields than the header
-	unreadable int  // values that are no such number or code
-	cutOff     bool // the last record is incomplete
+	rows   int            // records that are used
+	counts map[string]int // of what is odd, by what to say of it
 }
 
 // each calls f with the values of the columns of every record, found by their names in the header:
@@ -53,13 +50,13 @@ func (t *table) each(columns []string, f func(values []string) error) error {
 		case err != nil:
 			return err
 		case strings.TrimSpace(strings.Join(record, "")) == "":
-			t.empty++
+			t.counts["records without any value are left out"]++
 			continue
 		case cut:
-			t.cutOff = true
+			t.counts[fmt.Sprintf("record, the last one, in line %d, is incomplete and left out", t.line)]++
 			return nil
 		case len(record) != t.width:
-			t.ragged++
+			t.counts["records have another number of fields than the header"]++
 		}
 		record = append(record, make([]string, max(0, t.width-len(record)))...) // if it is too short
 		for i, place := range places {
