@@ -35,9 +35,8 @@ func (t *table) candidates(rows []record) (Decision, error) {
 				d.SamplingWeight = t.number(row, t.SamplingWeight, leastSampling, mostSampling, "a number from 1e-9 to 1e9")
 			}
 		default:
-			if x, err := strconv.ParseFloat(t.field(row, t.Reward), 64); err == nil && x != 0 && !t.unchosen {
-				t.log.warn("line %d has a reward of a candidate that was not chosen: such rewards are not read", row.line)
-				t.unchosen = true
+			if x, err := strconv.ParseFloat(t.field(row, t.Reward), 64); err == nil && x != 0 {
+				t.counts["candidates that were not chosen have rewards: these are not read"]++
 			}
 		}
 		for _, name := range t.Features {

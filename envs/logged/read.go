@@ -52,10 +52,10 @@ func ReadFile(path string, f Format) (*Log, error) {
 
 // Read reads a log from CSV with a header, in UTF-8, without blanks around values. Rewards and features are
 // kept as float32. All that does not fit is an error with file, line, column and value. Log.Warnings counts
-// records whose fields are all empty, which are left out, and numbers that float32 rounds and that are 2^24 or
-// more, such as ids and times, or become 0; it says where a candidate that was not chosen has a reward, which is
-// not read. A file may have been cut: a last decision that does not fit is left out with a warning, and where no
-// newline is behind the last value, 0.5 may be of 0.53. A cut between two candidates does not show.
+// records whose fields are all empty, which are left out, rewards of candidates that were not chosen, which are
+// not read, and numbers that float32 rounds and that are 2^24 or more, such as ids and times, or become 0. A file
+// may have been cut: a last decision that does not fit is left out with a warning, and where no newline is behind
+// the last value, 0.5 may be of 0.53. A cut between two candidates does not show.
 func Read(r io.Reader, name string, f Format) (*Log, error) {
 	t := newTable(f)
 	return t.finish(name, t.read(r))
@@ -77,7 +77,6 @@ type table struct {
 	parse    func(t *table, rows []record) (Decision, error)
 	contexts []float32 // room for those of the next decisions, see pack
 	values   []value   // the same
-	unchosen bool      // a candidate that was not chosen has a reward
 	line     int       // that was read
 	what     string    // there is one of in a record or more
 	err      error     // the first that wrong has made

@@ -95,7 +95,7 @@ func TestReadWarnings(t *testing.T) {
 		"22,u,1,1,0.5,3\n2":           left + `line 5 has 1 columns`,         // within the id
 		"2,u,1,1,0.5,3\n2,u,0,":       left + `line 5 has 4 columns`,         // within a decision
 		"2,u,1,1,0.5,3\n2,u,0,,,\"\n": left + "parse error on line 5",
-		"1,u,0,5,,4\n":                "line 4 has a reward of a candidate that was not chosen",
+		"1,u,0,5,,4\n":                "1 candidates that were not chosen have rewards",
 		"1,u,0,,,5":                   "no newline is behind the last decision",
 		"2,u,1,1\n\n\r\n\n":           left + `line 4 has 4 columns`,
 		"2,u,1,1,0.5,3\n2,u,0\n\n":    left + `line 5 has 3 columns`,
