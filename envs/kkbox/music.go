@@ -77,7 +77,8 @@ func newMusic(source Source, spec envs.Spec, seeds []uint64) (envs.Environment, 
 	if err != nil {
 		return nil, err
 	}
-	m := &music{spec: spec, table: &songTable{opened: o}, reward: make([]float32, runs)}
+	m := &music{table: &songTable{opened: o}, reward: make([]float32, runs)}
+	m.now = envs.Observation{Runs: runs, Candidates: spec.Candidates, Dim: spec.Dim}
 	for user, rows := range o.rows {
 		if len(rows) >= spec.Candidates {
 			m.players = append(m.players, int32(user))
@@ -102,7 +103,6 @@ func newMusic(source Source, spec envs.Spec, seeds []uint64) (envs.Environment, 
 }
 
 type music struct {
-	spec    envs.Spec
 	table   *songTable
 	players []int32      // users who may come
 	draws   []*rand.Rand // [R]; who comes and what is on offer
@@ -111,7 +111,7 @@ type music struct {
 	// latest first, -1 where there were fewer; nil without states.
 	last [][StateSongs]int32
 
-	now              envs.Observation // made anew at every step: its policy may still look at the one before
+	now              envs.Observation // with new slices at every step: its policy may still look at the one before
 	reward, discount []float32        // [R]
 }
 
@@ -120,7 +120,7 @@ func (m *music) Observe() envs.Observation { return m.now }
 func (m *music) Step(actions []int) (envs.Outcome, error) {
 	envs.CheckActions(actions, m.now)
 	for r, action := range actions {
-		row := m.now.Codes.Items[r*m.spec.Candidates+action]
+		row := m.now.Codes.Items[r*m.now.Candidates+action]
 		m.reward[r] = float32(m.table.data.Target[row])
 		if m.last != nil {
 			last := &m.last[r*len(m.table.rows)+int(m.now.Session[r])]
@@ -133,18 +133,16 @@ func (m *music) Step(actions []int) (envs.Outcome, error) {
 }
 
 func (m *music) offer() {
-	runs, songs := len(m.draws), m.table.songs
-	m.now = envs.Observation{
-		Runs: runs, Candidates: m.spec.Candidates, Dim: m.spec.Dim, Contexts: make([]float32, runs*m.spec.Candidates*m.spec.Dim),
-		Codes: &envs.Codes{Items: make([]int32, runs*m.spec.Candidates), State: make([]int32, runs*songs), Table: m.table},
-	}
+	runs, candidates, songs := m.now.Runs, m.now.Candidates, m.table.songs
+	m.now.Contexts = make([]float32, runs*candidates*m.now.Dim)
+	m.now.Codes = &envs.Codes{Items: make([]int32, runs*candidates), State: make([]int32, runs*songs), Table: m.table}
 	if m.last != nil {
 		m.now.Session = make([]int32, runs)
 	}
 	for r, rng := range m.draws {
 		user := m.players[rng.IntN(len(m.players))]
 		rows := m.table.rows[user]
-		items := m.now.Codes.Items[r*m.spec.Candidates:][:m.spec.Candidates]
+		items := m.now.Codes.Items[r*candidates:][:candidates]
 		for i := range items {
 			items[i] = rows[rng.IntN(len(rows))]
 			for slices.Contains(items[:i], items[i]) {

@@ -39,22 +39,17 @@ func (r *reading) file(s *source, unpacker Unpacker, read func(t *table) error) 
 
 // song returns the index of a song that has a row.
 func (r *reading) song(id string) int32 {
-	at, ok := r.songs[id]
-	if !ok {
-		at = int32(len(r.data.Songs))
-		r.data.Songs = append(r.data.Songs, Song{ID: strings.Clone(id)})
-		r.songs[r.data.Songs[at].ID] = at
-	}
+	at := indexOf(id, r.songs, &r.data.Songs, func(id string) Song { return Song{ID: id} })
 	r.data.Songs[at].Rows++
 	return at
 }
 
-// indexOf is the index of a name among all, to which it is added if it is new.
-func indexOf(name string, indices map[string]int32, all *[]string) int32 {
+// indexOf is the index of what has a name among all, to which it is added as named says if it is new.
+func indexOf[T any](name string, indices map[string]int32, all *[]T, named func(string) T) int32 {
 	i, known := indices[name]
 	if !known {
 		i, name = int32(len(*all)), strings.Clone(name)
-		*all, indices[name] = append(*all, name), i
+		*all, indices[name] = append(*all, named(name)), i
 	}
 	return i
 }
@@ -64,7 +59,7 @@ func (r *reading) train(t *table) error {
 	sum := 0
 	err := t.each([]string{"msno", "song_id", "source_type", "target"}, func(v []string) error {
 		target := strings.TrimSuffix(v[3], ".0")
-		user, kind := indexOf(v[0], users, &d.Users), indexOf(v[2], types, &d.Types)
+		user, kind := indexOf(v[0], users, &d.Users, strings.Clone), indexOf(v[2], types, &d.Types, strings.Clone)
 		switch {
 		case v[0] == "" || v[1] == "":
 			return fmt.Errorf("msno is %q and song_id is %q, want two ids", v[0], v[1])

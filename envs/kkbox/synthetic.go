@@ -278,7 +278,7 @@ func (g *generator) dataset() *Dataset {
 			d.Songs = append(d.Songs, song)
 			songOf[row.song] = int32(len(d.Songs))
 		}
-		d.User = append(d.User, indexOf(fmt.Sprint("user ", row.user), users, &d.Users))
+		d.User = append(d.User, indexOf(fmt.Sprint("user ", row.user), users, &d.Users, strings.Clone))
 		d.Song = append(d.Song, songOf[row.song]-1)
 		d.Songs[songOf[row.song]-1].Rows++
 		d.Type, d.Probability = append(d.Type, row.level[kind]), append(d.Probability, float32(row.probability))
