@@ -151,15 +151,11 @@ func (p *Policy) Save(w io.Writer) error {
 func (p *Policy) Load(r io.Reader) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	saver, ok := p.policy.(envs.Saver)
-	if !ok {
-		return fmt.Errorf("online: policies of %T cannot be loaded", p.algorithm)
-	}
 	s := saved{Waiting: waiting{Decisions: map[string]decided{}}}
 	if err := envs.ReadState(r, p.algorithm, p.spec, 1, &s); err != nil {
 		return err
 	}
-	if err := saver.Load(bytes.NewReader(s.Policy)); err != nil {
+	if err := p.policy.(envs.Saver).Load(bytes.NewReader(s.Policy)); err != nil { // it was saved, so it can be loaded
 		return err
 	}
 	p.waiting = s.Waiting
