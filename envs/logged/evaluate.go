@@ -52,14 +52,12 @@ func Evaluate(ctx context.Context, log *Log, policy envs.Policy, runs int) (*Eva
 	e := &Evaluation{make([][]float64, len(log.Decisions)), make([]float64, len(log.Decisions)), nil, log.sample()}
 	for i, d := range log.Decisions {
 		p, err := log.probabilities(ctx, policy, runs, d)
+		chance := p[d.Chosen]
+		if err == nil && log.sets > 0 {
+			chance, err = log.chance(ctx, policy, runs, i)
+		}
 		if err != nil {
 			return nil, err
-		}
-		chance := p[d.Chosen]
-		if log.sets > 0 {
-			if chance, err = log.chance(ctx, policy, runs, i); err != nil {
-				return nil, err
-			}
 		}
 		if d.Propensity == 0 {
 			chance = math.NaN()
